@@ -187,7 +187,8 @@ test_fleet() {
     ! unneeded fleet docs/fleet docs/fleet.md docs/ipfix.csv e2e/bench/fleet \
         e2e/tests/packages/doubles feeds/fastpath-metrics feeds/fastpathd/files/fastpath.config \
         $crates/{config,ipfix,logs,metrics} \
-        $crates/fastpathd/{examples,src/{bench,export,metrics}} || return 0
+        $crates/fastpathd/{examples,src/{bench,export}} \
+        $crates/gateway/src/{export,metrics} || return 0
     need_node
     npm_ready "$TOP/docs/fleet/dashboards"
     need_promtool

@@ -6,7 +6,7 @@ import re
 
 TOP = pathlib.Path(__file__).resolve().parents[3]
 HERE = pathlib.Path(__file__).resolve().parent
-DAEMON = TOP / "feeds/fastpathd/src/crates/fastpathd/src/metrics"
+DAEMON = TOP / "feeds/fastpathd/src/crates/gateway/src/metrics"
 LINE = re.compile(r"^(\w+)(\{.*\})? (\S+)$")
 LABEL = re.compile(r'(\w+)="((?:[^"\\]|\\.)*)"')
 # Labels that Prometheus adds to each series.

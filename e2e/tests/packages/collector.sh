@@ -3,7 +3,7 @@
 # The collector of package fastpath-metrics prints the daemon's answer for Prometheus.
 DOUBLES=$HERE/doubles
 COLLECTOR=$TOP/feeds/fastpath-metrics/files/fastpath.lua
-GOLDEN=$TOP/feeds/fastpathd/src/crates/fastpathd/src/metrics/golden.prom
+GOLDEN=$TOP/feeds/fastpathd/src/crates/gateway/src/metrics/golden.prom
 
 PROMTOOL=$(command -v promtool || echo "$TOP/build/promtool")
 

@@ -31,9 +31,9 @@ pub(crate) fn request(bytes: &[u8]) {
     let text = String::from_utf8_lossy(bytes);
     let (method, args) = text.split_once('\n').unwrap_or((&text, ""));
     // A separate thread answers `doctor`.
-    let method = fastpathd::fuzz::methods().find(|known| *known == method && method != "doctor");
+    let method = gateway::fuzz::methods().find(|known| *known == method && method != "doctor");
     if let (Some(method), Some(args)) = (method, object(args)) {
-        let _ = fastpathd::fuzz::request(method, args);
+        let _ = gateway::fuzz::request(method, args);
     }
 }
 
@@ -91,5 +91,5 @@ pub(crate) fn netifd(bytes: &[u8]) {
             assert!(kept.len() <= one.len());
         }
     }
-    let _ = fastpathd::fuzz::interfaces(&Value::Object(one), &Value::Object(other));
+    let _ = gateway::fuzz::interfaces(&Value::Object(one), &Value::Object(other));
 }

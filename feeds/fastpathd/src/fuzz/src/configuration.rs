@@ -23,7 +23,7 @@ pub(crate) fn uci(bytes: &[u8]) {
 /// Parses `/etc/config/fastpath`.
 pub(crate) fn settings(bytes: &[u8]) {
     let Ok(values) = config::parse_uci(bytes) else { return };
-    for problem in fastpathd::fuzz::settings(&values) {
+    for problem in gateway::fuzz::settings(&values) {
         assert!(!problem.is_empty() && problem.len() < 100_000);
     }
 }

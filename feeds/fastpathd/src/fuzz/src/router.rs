@@ -17,11 +17,11 @@ pub(crate) fn proc(bytes: &[u8]) {
     let (one, other) = text.split_at(text.floor_char_boundary(text.len() / 2));
     assert!(parse_sessions(&text).len() <= text.lines().count());
     let _ = (parse_dialer(bytes), Found::read(bytes));
-    let shares = fastpathd::fuzz::load(one, other);
+    let shares = gateway::fuzz::load(one, other);
     assert!(shares.iter().all(|share| (0.0..=1.0).contains(share)), "{shares:?}");
-    let _ = fastpathd::fuzz::rate(one, other, "wan");
+    let _ = gateway::fuzz::rate(one, other, "wan");
     for line in text.lines().take(8) {
-        let _ = fastpathd::fuzz::offset(line);
+        let _ = gateway::fuzz::offset(line);
         if let Ok(set) = line.parse::<CpuSet>() {
             assert_eq!(set.to_string().parse(), Ok(set));
         }
@@ -39,7 +39,7 @@ pub(crate) fn leases(bytes: &[u8]) {
     let (leases, hosts) = text.split_once("== hosts\n").unwrap_or((&text, ""));
     for address in ["10.10.10.10", "fd00::10"] {
         let address = address.parse().unwrap_or(IpAddr::V4(Ipv4Addr::LOCALHOST));
-        let name = fastpathd::fuzz::host(leases, hosts, address).unwrap_or_default();
+        let name = gateway::fuzz::host(leases, hosts, address).unwrap_or_default();
         assert!(name.len() <= 253 && !name.contains(char::is_control));
     }
 }

@@ -10,27 +10,9 @@
 #[cfg(feature = "bench")]
 pub mod bench;
 mod bus;
-mod configuration;
-mod conntrack;
-mod core;
-mod cpu;
 mod daemon;
-mod doctor;
-mod effect;
-mod event;
 mod export;
-#[cfg(test)]
-mod fixture;
-#[cfg(feature = "fuzz")]
-pub mod fuzz;
-mod ips;
-#[cfg(any(test, feature = "bench"))]
-mod lab;
-mod latency;
-mod metrics;
-mod network;
-mod offload;
-mod rules;
+mod run;
 mod sys;
 
 use std::ffi::OsString;
@@ -109,7 +91,7 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
         Ok(Command::Check { files, json }) => check(&files, json),
         Ok(Command::RemoveQueues) => {
             sys::log::start(false);
-            if latency::run::remove() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+            if run::latency::remove() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
         }
         Ok(Command::Print(text)) => {
             print(&text);
@@ -124,7 +106,7 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
 
 /// Reports the problems of configuration files. Fails if the daemon would ignore a file or section.
 fn check(files: &[PathBuf], json: bool) -> ExitCode {
-    let verdicts: Vec<_> = files.iter().map(|file| configuration::run::check(file)).collect();
+    let verdicts: Vec<_> = files.iter().map(|file| run::configuration::check(file)).collect();
     if json {
         print(&format!("{}\n", serde_json::to_string(&verdicts).unwrap_or_default()));
     } else {
@@ -160,7 +142,7 @@ fn start(paths: daemon::Paths, verbose: bool) -> ExitCode {
     }
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let ended = runtime
-        .and_then(|runtime| tokio::task::LocalSet::new().block_on(&runtime, daemon::run(paths)));
+        .and_then(|runtime| tokio::task::LocalSet::new().block_on(&runtime, daemon::serve(paths)));
     match ended {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {

@@ -7,6 +7,15 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use flows::Now;
+use gateway::api::methods::{Outcome, call};
+use gateway::core::Core;
+use gateway::effect::Effect;
+use gateway::event::Event;
+use gateway::lab::{configuration as values, lab_dump, lab_firewall, lab_network};
+use gateway::offload::ebpf::Waiting;
+use gateway::offload::flowtable::Job;
+use gateway::sys::kernel::{Machine, Readings};
+use gateway::{configuration, conntrack, export, network, offload};
 use ruleset::Applied;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
@@ -14,16 +23,9 @@ use tokio::sync::mpsc;
 
 use super::traffic::{Sums, Traffic};
 use super::{Options, exposition};
-use crate::bus::methods::{Outcome, call};
-use crate::core::Core;
 use crate::daemon::{Io, Paths, unix_ms};
-use crate::effect::Effect;
-use crate::event::Event;
-use crate::lab::{configuration as values, lab_dump, lab_firewall, lab_network};
-use crate::offload::ebpf::Waiting;
-use crate::offload::flowtable::Job;
-use crate::sys::kernel::{self, Machine, Readings};
-use crate::{configuration, conntrack, export, network, offload};
+use crate::export::run::Exporters;
+use crate::sys::kernel;
 
 /// Hosts with a DHCP lease, as many as have a series of their own.
 const LEASES: u8 = 20;
@@ -48,7 +50,7 @@ pub(super) struct Gateway {
     domain: u32,
     core: Core,
     io: Io,
-    exporters: export::run::Exporters,
+    exporters: Exporters,
     traffic: Traffic,
     readings: Readings,
     records: u64,
@@ -75,7 +77,7 @@ impl Gateway {
             core: Core::new(machine, started),
             // No event has to follow conntrack's events here, so that receiver is dropped.
             io: Io::new(paths, events, mpsc::unbounded_channel().0),
-            exporters: export::run::Exporters::default(),
+            exporters: Exporters::default(),
             traffic: Traffic::new(domain, options.flows),
             readings: Readings {
                 hostname: format!("gw{domain}"),
@@ -106,8 +108,8 @@ impl Gateway {
     }
 
     fn set_clock(&mut self) {
-        self.core.now = Now { mono: self.io.started.elapsed(), unix_ms: unix_ms() };
-        self.core.cpu_time = kernel::cpu_time();
+        let now = Now { mono: self.io.started.elapsed(), unix_ms: unix_ms() };
+        self.core.set_clock(now, kernel::cpu_time());
     }
 
     /// Advances the traffic by a second, and runs the core like the daemon does.
@@ -124,31 +126,15 @@ impl Gateway {
     /// Handles an event, and everything that follows from it.
     pub(super) fn event(&mut self, event: Event) {
         self.set_clock();
-        let effects = self.handle(event);
+        let effects = self.core.handle(event);
         self.carry_out(effects);
-    }
-
-    fn handle(&mut self, event: Event) -> Vec<Effect> {
-        match event {
-            Event::Bus(_) => Vec::new(),
-            Event::Configuration(event) => self.core.configuration_event(event),
-            Event::Conntrack(event) => self.core.conntrack_event(event),
-            Event::Cpu(event) => self.core.cpu_event(event),
-            Event::Doctor(event) => self.core.doctor_event(event),
-            Event::Export(event) => self.core.export_event(event),
-            Event::Ips(event) => self.core.ips_event(event),
-            Event::Latency(event) => self.core.latency_event(event),
-            Event::Network(event) => self.core.network_event(event),
-            Event::Offload(event) => self.core.offload_event(event),
-            Event::Rules(event) => self.core.rules_event(event),
-        }
     }
 
     fn carry_out(&mut self, effects: Vec<Effect>) {
         let mut waiting = VecDeque::from(effects);
         while let Some(effect) = waiting.pop_front() {
             for event in self.answer(effect) {
-                waiting.extend(self.handle(event));
+                waiting.extend(self.core.handle(event));
             }
         }
     }
@@ -177,7 +163,7 @@ impl Gateway {
                 | offload::Effect::NoteRules
                 | offload::Effect::ReadRules,
             )
-            | Effect::Bus(_)
+            | Effect::Api(_)
             | Effect::Configuration(_)
             | Effect::Cpu(_)
             | Effect::Doctor(_)
@@ -252,10 +238,10 @@ impl Gateway {
             domain: self.domain,
             made: self.traffic.sums(),
             records: self.records,
-            problem: self.core.configuration.error().to_owned(),
+            problem: self.core.configuration().error().to_owned(),
             export: exports.pointer("/exports/0").cloned().unwrap_or_default(),
             scrapes: self.scrapes,
-            connections: self.core.conntrack.flows().len(),
+            connections: self.core.conntrack().flows().len(),
         }
     }
 }

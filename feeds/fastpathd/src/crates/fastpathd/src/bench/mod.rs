@@ -17,13 +17,13 @@ use std::rc::Rc;
 use std::thread;
 use std::time::Duration;
 
+use ::gateway::event::Event;
+use gateway::Gateway;
 use tokio::net::TcpListener;
 use tokio::sync::mpsc::Receiver;
 use tokio::time::{Instant, MissedTickBehavior, interval_at};
 
-use crate::event::Event;
 use crate::sys::task::spawn_local;
-use gateway::Gateway;
 
 const SECOND: Duration = Duration::from_secs(1);
 

@@ -7,17 +7,15 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use gateway::api::methods::METHODS;
+use gateway::sys::error::chain;
 use serde::Serialize;
 use serde_json::Value;
 use tokio::sync::mpsc::Sender;
 use ubus::{CallError, Connection, Handle, Incoming, Map, Object, Reply};
 
 use crate::bus::Event;
-use crate::bus::methods::METHODS;
 use crate::bus::repeat::read_again;
-use crate::event::Event as AnyEvent;
-use crate::network;
-use crate::sys::error::chain;
 
 /// Name of our ubus object.
 pub(crate) const OBJECT: &str = "fastpath";
@@ -31,7 +29,7 @@ const LONG_TIMEOUT: Duration = Duration::from_secs(120);
 
 /// Connects to ubusd, publishes our object, forwards events, and reconnects with backoff if ubusd
 /// goes away. Returns when the daemon ends.
-pub(crate) async fn keep(socket: PathBuf, events: Sender<AnyEvent>) {
+pub(crate) async fn keep(socket: PathBuf, events: Sender<Event>) {
     let mut pause = FIRST_PAUSE;
     let mut logged = String::new();
     loop {
@@ -46,7 +44,7 @@ pub(crate) async fn keep(socket: PathBuf, events: Sender<AnyEvent>) {
             log::warn!("ubus: {ended}; retrying");
             logged = ended;
         }
-        if events.send(AnyEvent::Bus(Event::Down)).await.is_err() {
+        if events.send(Event::Down).await.is_err() {
             return;
         }
         tokio::time::sleep(pause).await;
@@ -55,7 +53,7 @@ pub(crate) async fn keep(socket: PathBuf, events: Sender<AnyEvent>) {
 }
 
 /// Runs one connection from start to end. Returns why it ended.
-async fn run(socket: &Path, events: &Sender<AnyEvent>, published: &Cell<bool>) -> String {
+async fn run(socket: &Path, events: &Sender<Event>, published: &Cell<bool>) -> String {
     let connection = match Connection::open(socket).await {
         Ok(connection) => connection,
         Err(error) => return chain(&error),
@@ -74,26 +72,21 @@ async fn run(socket: &Path, events: &Sender<AnyEvent>, published: &Cell<bool>) -
 }
 
 /// Serves a connection on which our object is published. Returns why it ended.
-async fn serve(
-    mut connection: Connection,
-    events: &Sender<AnyEvent>,
-) -> Box<dyn std::error::Error> {
+async fn serve(mut connection: Connection, events: &Sender<Event>) -> Box<dyn std::error::Error> {
     let handle = connection.handle();
     // netifd may start later than the daemon, and the interfaces are polled anyway.
     if let Err(error) = handle.subscribe("network.interface").await {
         log::debug!("ubus: not subscribed to network.interface: {error}");
     }
     log::info!("ubus: published {OBJECT}");
-    if events.send(AnyEvent::Bus(Event::Up(handle))).await.is_err() {
+    if events.send(Event::Up(handle)).await.is_err() {
         return "the daemon ends".into();
     }
     loop {
         let event = match connection.next().await {
-            Ok(Incoming::Invoke(request)) => AnyEvent::Bus(Event::Invoked(Box::new(request))),
-            Ok(Incoming::Subscribers { active, .. }) => AnyEvent::Bus(Event::Subscribed(active)),
-            Ok(Incoming::Notification { .. }) => {
-                AnyEvent::Network(network::Event::InterfacesChanged)
-            }
+            Ok(Incoming::Invoke(request)) => Event::Invoked(Box::new(request)),
+            Ok(Incoming::Subscribers { active, .. }) => Event::Subscribed(active),
+            Ok(Incoming::Notification { .. }) => Event::InterfacesChanged,
             Ok(Incoming::Unsubscribed { .. } | Incoming::Event { .. }) => continue,
             Err(error) => return error.into(),
         };

@@ -3,11 +3,12 @@
 
 use std::time::Duration;
 
+use gateway::api::status;
+use gateway::ips::answer;
 use serde::Serialize;
 
-use crate::bus::{connection, status};
+use crate::bus::connection;
 use crate::daemon::Daemon;
-use crate::ips::answer;
 
 impl Daemon {
     /// Sends a `tick`. Called once a second.
@@ -18,8 +19,8 @@ impl Daemon {
     }
 
     pub(crate) fn notify_alerts(&mut self) {
-        let newest = self.core.ips.newest_alert();
-        let Some(since) = self.alerts_notified.due(newest, self.core.now.mono) else { return };
+        let newest = self.core.ips().newest_alert();
+        let Some(since) = self.alerts_notified.due(newest, self.core.now().mono) else { return };
         if self.subscribed {
             self.notify("alert", &answer::news(&self.core, since));
         }

@@ -28,3 +28,31 @@ where
     }
     call().await
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Returns the number of attempts until the call succeeds or ends, and true if it succeeded.
+    fn calls_until(answers: &[Status]) -> (usize, bool) {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
+        let calls = std::cell::Cell::new(0);
+        let answer = runtime.block_on(read_again(|| {
+            let status = answers.get(calls.get()).copied();
+            calls.set(calls.get() + 1);
+            let request = "call fastpath.config get".to_owned();
+            std::future::ready(
+                status.map_or(Ok(()), |status| Err(CallError::Status { request, status })),
+            )
+        }));
+        (calls.get(), answer.is_ok())
+    }
+
+    #[test]
+    fn repeats_a_call_if_its_answer_was_lost() {
+        assert_eq!(calls_until(&[]), (1, true));
+        assert_eq!(calls_until(&[Status::NoData, Status::NoData]), (3, true));
+        assert_eq!(calls_until(&[Status::NoData; 9]), (5, false));
+        assert_eq!(calls_until(&[Status::PermissionDenied]), (1, false));
+    }
+}

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! Handles events of ubus: connections, method calls and subscribers.
 
-use crate::bus::methods::{self, Outcome};
+use gateway::api::Effect;
+use gateway::api::methods::{self, Outcome};
+use gateway::effect::Effect as AnyEffect;
+use gateway::{configuration, ips, network};
+
 use crate::bus::requests::log_failure;
-use crate::bus::{Effect, Event, connection};
+use crate::bus::{Event, connection};
 use crate::daemon::Daemon;
-use crate::effect::Effect as AnyEffect;
 use crate::sys::task::spawn_local;
-use crate::{configuration, ips};
 
 impl Daemon {
     pub(crate) fn bus_event(&mut self, event: Event) -> Vec<AnyEffect> {
@@ -23,7 +25,7 @@ impl Daemon {
                 Vec::new()
             }
             Event::Invoked(request) => {
-                let (known, now) = (self.core.network.is_known(), self.core.now.mono);
+                let (known, now) = (self.core.network().is_known(), self.core.now().mono);
                 let request = self.requests.hold_update(*request);
                 let request = request.and_then(|of| self.requests.hold_for_network(of, known, now));
                 request.map_or_else(Vec::new, |request| self.invoke(request))
@@ -32,13 +34,14 @@ impl Daemon {
                 self.subscribed = active;
                 Vec::new()
             }
+            Event::InterfacesChanged => self.core.handle(network::Event::InterfacesChanged.into()),
         }
     }
 
-    pub(crate) fn bus_effect(&mut self, effect: Effect) {
+    pub(crate) fn api_effect(&mut self, effect: Effect) {
         match effect {
             Effect::AnswerEngine => {
-                let report = self.core.offload.report(self.core.now);
+                let report = self.core.offload().report(self.core.now());
                 self.requests.answer_engine(&report);
             }
             Effect::AnswerReinspect(result) => self.requests.answer_reinspect(&result),
@@ -62,7 +65,7 @@ impl Daemon {
                 Vec::new()
             }
             Outcome::Invalid(why) => {
-                self.requests.log_refusal(&method, &why, self.core.now.mono);
+                self.requests.log_refusal(&method, &why, self.core.now().mono);
                 reply.status(ubus::Status::InvalidArgument);
                 Vec::new()
             }

@@ -2,9 +2,10 @@
 //! The two queues of the daemon's loop, one for ubus calls and one for all other events. They take
 //! turns, so that a flood of events does not delay calls.
 
+use gateway::event::Event;
 use tokio::sync::mpsc::{self, Receiver, Sender};
 
-use crate::event::Event;
+use crate::bus;
 
 /// Capacity of the queue of calls; crate `ubus` queues more.
 const CALLS: usize = 64;
@@ -12,18 +13,25 @@ const CALLS: usize = 64;
 /// dump makes progress during a flood of events; the kernel queues the rest.
 const OTHERS: usize = 1;
 
+/// An event of ubus, or of another source.
+#[derive(Debug)]
+pub(crate) enum Incoming {
+    Bus(bus::Event),
+    Other(Event),
+}
+
 /// Senders for the event sources.
 #[derive(Debug, Clone)]
 pub(crate) struct Senders {
     /// Calls and events of ubus.
-    pub(crate) calls: Sender<Event>,
+    pub(crate) calls: Sender<bus::Event>,
     /// All other events.
     pub(crate) others: Sender<Event>,
 }
 
 /// Receivers of the daemon's loop.
 pub(crate) struct Inbox {
-    calls: Receiver<Event>,
+    calls: Receiver<bus::Event>,
     others: Receiver<Event>,
     /// The last event was a call, so the other queue is served first.
     called: bool,
@@ -39,19 +47,19 @@ impl Inbox {
 
     /// Returns the next event. The queues take turns if each has one. `None` if all senders are
     /// gone. Cancelling the wait loses no event.
-    pub(crate) async fn next(&mut self) -> Option<Event> {
+    pub(crate) async fn next(&mut self) -> Option<Incoming> {
         let (call, event) = if self.called {
             tokio::select! {
                 biased;
-                Some(event) = self.others.recv() => (false, Some(event)),
-                Some(event) = self.calls.recv() => (true, Some(event)),
+                Some(event) = self.others.recv() => (false, Some(Incoming::Other(event))),
+                Some(event) = self.calls.recv() => (true, Some(Incoming::Bus(event))),
                 else => (false, None),
             }
         } else {
             tokio::select! {
                 biased;
-                Some(event) = self.calls.recv() => (true, Some(event)),
-                Some(event) = self.others.recv() => (false, Some(event)),
+                Some(event) = self.calls.recv() => (true, Some(Incoming::Bus(event))),
+                Some(event) = self.others.recv() => (false, Some(Incoming::Other(event))),
                 else => (false, None),
             }
         };
@@ -64,9 +72,10 @@ impl Inbox {
 mod tests {
     use std::time::Duration;
 
+    use gateway::conntrack;
+
     use super::*;
     use crate::sys::task::spawn_local;
-    use crate::{bus, conntrack};
 
     /// Runs `test` in a runtime like the daemon's.
     fn in_loop(test: impl Future<Output = ()>) {
@@ -75,7 +84,7 @@ mod tests {
     }
 
     /// Starts sources that send another event as soon as one is received.
-    fn flood(sender: &Sender<Event>, sources: usize, event: fn() -> Event) {
+    fn flood<E: 'static>(sender: &Sender<E>, sources: usize, event: fn() -> E) {
         for _ in 0..sources {
             let sender = sender.clone();
             spawn_local(async move { while sender.send(event()).await.is_ok() {} });
@@ -90,14 +99,14 @@ mod tests {
         Event::Conntrack(conntrack::Event::Entries(Vec::new()))
     }
 
-    fn call() -> Event {
-        Event::Bus(bus::Event::Subscribed(true))
+    fn call() -> bus::Event {
+        bus::Event::Subscribed(true)
     }
 
     /// Returns the number of events up to the first call, including it.
     async fn until_call(inbox: &mut Inbox) -> usize {
         let mut events = 1;
-        while !matches!(inbox.next().await, Some(Event::Bus(_))) {
+        while !matches!(inbox.next().await, Some(Incoming::Bus(_))) {
             events += 1;
         }
         events
@@ -109,7 +118,7 @@ mod tests {
             let (senders, mut inbox) = Inbox::new();
             flood(&senders.others, 3, changed);
             for _ in 0..1000 {
-                assert!(matches!(inbox.next().await, Some(Event::Conntrack(_))));
+                assert!(matches!(inbox.next().await, Some(Incoming::Other(Event::Conntrack(_)))));
             }
             for _ in 0..100 {
                 senders.calls.try_send(call()).unwrap();
@@ -153,7 +162,7 @@ mod tests {
             flood(&senders.others, 1, changed);
             let mut calls = 0;
             for _ in 0..1000 {
-                calls += usize::from(matches!(inbox.next().await, Some(Event::Bus(_))));
+                calls += usize::from(matches!(inbox.next().await, Some(Incoming::Bus(_))));
                 tokio::task::yield_now().await;
             }
             assert!((400..=600).contains(&calls), "{calls} of 1000");
@@ -169,7 +178,10 @@ mod tests {
             let mut entries = 0;
             for _ in 0..1000 {
                 let event = inbox.next().await;
-                let dump = matches!(event, Some(Event::Conntrack(conntrack::Event::Entries(_))));
+                let dump = matches!(
+                    event,
+                    Some(Incoming::Other(Event::Conntrack(conntrack::Event::Entries(_))))
+                );
                 entries += usize::from(dump);
             }
             assert!((400..=600).contains(&entries), "{entries} of 1000");
@@ -185,8 +197,8 @@ mod tests {
             senders.others.send(changed()).await.unwrap();
             senders.calls.send(call()).await.unwrap();
             drop(senders);
-            assert!(matches!(inbox.next().await, Some(Event::Bus(_))));
-            assert!(matches!(inbox.next().await, Some(Event::Conntrack(_))));
+            assert!(matches!(inbox.next().await, Some(Incoming::Bus(_))));
+            assert!(matches!(inbox.next().await, Some(Incoming::Other(Event::Conntrack(_)))));
             assert!(inbox.next().await.is_none());
         });
     }

@@ -7,13 +7,13 @@ use std::path::PathBuf;
 use std::rc::Rc;
 use std::time::Instant;
 
+use gateway::event::Event;
+use gateway::sys::error::chain;
 use ruleset::NftCommand;
 use tokio::sync::{Mutex, mpsc};
 use topology::RouteLookup;
 
 use crate::bus::connection;
-use crate::event::Event;
-use crate::sys::error::chain;
 use crate::sys::task::spawn_local;
 
 #[derive(Debug, Clone)]

@@ -1,32 +1,31 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The daemon's loop: passes events to the core and executes its effects with the `run.rs` of each
-//! folder. Also start and shutdown of the daemon.
+//! The daemon's loop: passes events to the core and executes its effects with `run/`. Also
+//! start and shutdown of the daemon.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use flows::Now;
+use gateway::core::Core;
+use gateway::effect::Effect;
+use gateway::event::Event;
+use gateway::sys::error::chain;
+use gateway::{configuration, ips, offload};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::mpsc;
 use tokio::time::{MissedTickBehavior, timeout};
 
 use crate::bus::notify::AlertsNotified;
 use crate::bus::requests::Requests;
-use crate::core::Core;
-use crate::effect::Effect;
-use crate::event::Event;
 use crate::export::end::SENT_WITHIN;
-use crate::ips::ProbeControl;
-use crate::sys::error::chain;
+use crate::run::ips::ProbeControl;
 use crate::sys::kernel;
 use crate::sys::task::spawn_local;
-use crate::{
-    bus, configuration, conntrack, cpu, doctor, export, ips, latency, network, offload, rules,
-};
+use crate::{bus, export, run};
 
 mod inbox;
 mod io;
 
-use inbox::Inbox;
+use inbox::{Inbox, Incoming};
 pub(crate) use io::{Io, Paths};
 
 /// Seconds after which the file is read if ubus or rpcd is missing; both start within seconds.
@@ -57,32 +56,32 @@ pub(crate) struct Daemon {
 }
 
 /// Runs the daemon until SIGTERM or SIGINT. Needs a `LocalSet`.
-pub(crate) async fn run(paths: Paths) -> std::io::Result<()> {
+pub(crate) async fn serve(paths: Paths) -> std::io::Result<()> {
     let mut terminate = signal(SignalKind::terminate())?;
     let mut interrupt = signal(SignalKind::interrupt())?;
     let mut hangup = signal(SignalKind::hangup())?;
     let (senders, mut inbox) = Inbox::new();
     let events = senders.others;
     spawn_local(bus::connection::keep(paths.socket.clone(), senders.calls));
-    spawn_local(network::run::watch(events.clone()));
+    spawn_local(run::network::watch(events.clone()));
     let (behind_conntrack, behind) = mpsc::unbounded_channel();
-    spawn_local(conntrack::run::watch(events.clone(), behind));
+    spawn_local(run::conntrack::watch(events.clone(), behind));
     // Subscribe before reading the generation, so that no change in between is missed.
-    let changes = offload::run::subscribe();
-    spawn_local(offload::run::watch(changes, events.clone()));
-    let known = offload::run::rules_are_known(&paths.generation()).await;
+    let changes = run::offload::subscribe();
+    spawn_local(run::offload::watch(changes, events.clone()));
+    let known = run::offload::rules_are_known(&paths.generation()).await;
     let mut daemon = Daemon::new(paths, events, behind_conntrack);
     if known {
-        daemon.core.conntrack.flows_mut().trust_first_dump();
+        daemon.core.trust_first_dump();
     }
     // Read the rules first: a flow that a rule acts on must not be offloaded.
-    let rules = offload::run::read_rules(&daemon.io.nft).await;
+    let rules = run::offload::read_rules(&daemon.io.nft).await;
     daemon.core.start_with_rules(rules);
     daemon.start();
-    if daemon.core.sys.machine().ipsec {
-        spawn_local(offload::run::watch_policies(daemon.io.events.clone()));
+    if daemon.core.machine().ipsec {
+        spawn_local(run::offload::watch_policies(daemon.io.events.clone()));
     }
-    spawn_local(offload::switches::watch(daemon.io.events.clone()));
+    spawn_local(run::offload::switches::watch(daemon.io.events.clone()));
     let mut second = tokio::time::interval(Duration::from_secs(1));
     second.set_missed_tick_behavior(MissedTickBehavior::Delay);
     loop {
@@ -122,10 +121,12 @@ impl Daemon {
 
     /// Starts the event sources, and restores the state of the previous daemon.
     fn start(&mut self) {
-        ips::run::start(&self.io, &self.probe);
-        cpu::run::restore(&mut self.core.cpu);
-        self.core.ips.restore_alerts(&ips::run::saved_alerts(&self.io));
-        self.alerts_notified = AlertsNotified::after(self.core.ips.newest_alert());
+        run::ips::start(&self.io, &self.probe);
+        if let Some(found) = run::cpu::saved() {
+            self.core.restore_cpu(found);
+        }
+        self.core.restore_alerts(&run::ips::saved_alerts(&self.io));
+        self.alerts_notified = AlertsNotified::after(self.core.ips().newest_alert());
         self.carry_out(vec![
             Effect::Ips(ips::Effect::ReadTable),
             Effect::Offload(offload::Effect::NoteRules),
@@ -133,24 +134,16 @@ impl Daemon {
     }
 
     fn set_clock(&mut self) {
-        self.core.now = Now { mono: self.io.started.elapsed(), unix_ms: unix_ms() };
-        self.core.cpu_time = kernel::cpu_time();
+        let now = Now { mono: self.io.started.elapsed(), unix_ms: unix_ms() };
+        self.core.set_clock(now, kernel::cpu_time());
     }
 
-    fn handle(&mut self, event: Event) {
+    fn handle(&mut self, incoming: Incoming) {
         self.set_clock();
-        let effects = match event {
-            Event::Bus(event) => self.bus_event(event),
-            Event::Configuration(event) => return self.configuration_event(event),
-            Event::Conntrack(event) => self.core.conntrack_event(event),
-            Event::Cpu(event) => self.core.cpu_event(event),
-            Event::Doctor(event) => self.core.doctor_event(event),
-            Event::Export(event) => self.core.export_event(event),
-            Event::Ips(event) => self.core.ips_event(event),
-            Event::Latency(event) => self.core.latency_event(event),
-            Event::Network(event) => self.core.network_event(event),
-            Event::Offload(event) => self.core.offload_event(event),
-            Event::Rules(event) => self.core.rules_event(event),
+        let effects = match incoming {
+            Incoming::Bus(event) => self.bus_event(event),
+            Incoming::Other(Event::Configuration(event)) => return self.configuration_event(event),
+            Incoming::Other(event) => self.core.handle(event),
         };
         self.finish(effects);
         self.answer_for_network();
@@ -158,7 +151,7 @@ impl Daemon {
 
     /// Answers the requests that need not wait for the network any longer.
     fn answer_for_network(&mut self) {
-        let (known, now) = (self.core.network.is_known(), self.core.now.mono);
+        let (known, now) = (self.core.network().is_known(), self.core.now().mono);
         for request in self.requests.network_read(known, now) {
             let effects = self.invoke(request);
             self.carry_out(effects);
@@ -168,7 +161,7 @@ impl Daemon {
     /// Handles the end of a reading of the configuration, and resumes the requests that waited.
     fn configuration_event(&mut self, event: configuration::Event) {
         self.unread &= matches!(event, configuration::Event::NotYet(_));
-        let effects = self.core.configuration_event(event);
+        let effects = self.core.handle(Event::Configuration(event));
         self.finish(effects);
         for request in self.requests.reading_ends() {
             let effects = self.invoke(request);
@@ -178,7 +171,7 @@ impl Daemon {
 
     fn finish(&mut self, effects: Vec<Effect>) {
         self.carry_out(effects);
-        let inspection = self.core.ips.inspection();
+        let inspection = self.core.ips().inspection();
         self.probe.enabled.set(inspection.is_enabled());
         self.probe.incomplete.set(inspection.is_incomplete());
         self.notify_alerts();
@@ -187,17 +180,17 @@ impl Daemon {
     fn carry_out(&mut self, effects: Vec<Effect>) {
         for effect in effects {
             match effect {
-                Effect::Bus(effect) => self.bus_effect(effect),
+                Effect::Api(effect) => self.api_effect(effect),
                 Effect::Configuration(effect) => self.configuration_effect(&effect),
-                Effect::Conntrack(effect) => conntrack::run::execute(effect, &self.io),
-                Effect::Cpu(effect) => cpu::run::execute(effect, &self.io),
-                Effect::Doctor(effect) => doctor::run::execute(&effect, &self.io),
+                Effect::Conntrack(effect) => run::conntrack::execute(effect, &self.io),
+                Effect::Cpu(effect) => run::cpu::execute(effect, &self.io),
+                Effect::Doctor(effect) => run::doctor::execute(&effect, &self.io),
                 Effect::Export(effect) => self.exporters.execute(effect, &self.io),
-                Effect::Ips(effect) => ips::run::execute(effect, &mut self.core, &self.io),
-                Effect::Latency(effect) => latency::run::execute(effect, &self.io),
-                Effect::Network(effect) => network::run::execute(effect, &self.io),
-                Effect::Offload(effect) => offload::run::execute(effect, &self.core, &self.io),
-                Effect::Rules(effect) => rules::run::execute(effect, &self.io),
+                Effect::Ips(effect) => run::ips::execute(effect, &mut self.core, &self.io),
+                Effect::Latency(effect) => run::latency::execute(effect, &self.io),
+                Effect::Network(effect) => run::network::execute(effect, &self.io),
+                Effect::Offload(effect) => run::offload::execute(effect, &self.core, &self.io),
+                Effect::Rules(effect) => run::rules::execute(effect, &self.io),
             }
         }
     }
@@ -213,7 +206,7 @@ impl Daemon {
             self.requests.reading_begins();
         }
         let file = self.io.paths.config.clone();
-        self.io.with_bus(|bus, events| configuration::run::read(bus, file, events));
+        self.io.with_bus(|bus, events| run::configuration::read(bus, file, events));
     }
 
     fn second(&mut self) {
@@ -227,9 +220,9 @@ impl Daemon {
         let effects = self.core.second(&readings);
         self.carry_out(effects);
         self.answer_for_network();
-        if self.ticks == WITHOUT_BUS && self.core.configuration.settings().is_none() {
-            let event = configuration::run::read_file(&self.io.paths.config);
-            let effects = self.core.configuration_event(event);
+        if self.ticks == WITHOUT_BUS && self.core.configuration().settings().is_none() {
+            let event = run::configuration::read_file(&self.io.paths.config);
+            let effects = self.core.handle(Event::Configuration(event));
             self.carry_out(effects);
         }
         if self.unread && self.ticks.is_multiple_of(READ_AGAIN) {
@@ -257,13 +250,13 @@ impl Daemon {
     }
 
     async fn end(mut self, inbox: &mut Inbox) {
-        if self.core.configuration.removes_on_exit() {
+        if self.core.configuration().removes_on_exit() {
             self.remove_all().await;
         } else {
             log::info!("shutting down; leaving nftables rules in place");
         }
-        if let Some(text) = self.core.ips.unsaved_alerts() {
-            ips::run::save_alerts(&text, &self.io);
+        if let Some(text) = self.core.ips().unsaved_alerts() {
+            run::ips::save_alerts(&text, &self.io);
         }
         self.send_last_records(inbox).await;
     }
@@ -278,8 +271,8 @@ impl Daemon {
             Ok(Err(error)) => log::error!("removing table inet fastpath: {}", chain(&error)),
             Err(_) => log::error!("removing table inet fastpath: nft did not end in time"),
         }
-        latency::run::remove();
-        offload::run::detach_all(DETACHED_WITHIN).await;
+        run::latency::remove();
+        run::offload::detach_all(DETACHED_WITHIN).await;
     }
 }
 

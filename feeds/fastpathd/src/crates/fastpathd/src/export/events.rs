@@ -142,5 +142,4 @@ impl EventOutbox {
 }
 
 #[cfg(test)]
-#[path = "events_tests.rs"]
 pub(super) mod tests;

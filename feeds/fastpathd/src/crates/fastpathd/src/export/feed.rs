@@ -3,7 +3,8 @@
 
 use std::time::Duration;
 
-use crate::export::Settings;
+use gateway::export::Settings;
+
 use crate::export::events::EventOutbox;
 use crate::export::outbox::{CONFIRMED_AFTER, Outbox, Permit};
 use crate::export::run::{Shared, unix_s};

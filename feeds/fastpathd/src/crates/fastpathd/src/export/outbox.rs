@@ -5,9 +5,8 @@
 use std::collections::VecDeque;
 use std::time::Duration;
 
+use gateway::export::Interfaces;
 use ipfix::{MAX_MESSAGE, Queue, Session, Settings};
-
-use crate::export::Interfaces;
 
 /// Time within which a missing collector answers, if it answers at all.
 pub(super) const CONFIRMED_AFTER: Duration = Duration::from_millis(500);
@@ -159,5 +158,4 @@ impl Outbox {
 }
 
 #[cfg(test)]
-#[path = "outbox_tests.rs"]
 mod tests;

@@ -5,6 +5,11 @@ use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::time::Duration;
 
+use gateway::event::Event as AnyEvent;
+use gateway::export::way::Ways;
+use gateway::export::{
+    Effect, Event, ExportReason, ExportState, Interfaces, Progress, Serial, Settings,
+};
 use ipfix::{MAX_MESSAGE, Protocol, Queue};
 use ips::{EventKind, EventLine};
 use tokio::sync::Notify;
@@ -12,13 +17,9 @@ use tokio::sync::mpsc::Sender;
 use tokio::time::{Instant, sleep_until, timeout};
 
 use crate::daemon::{Io, unix_ms};
-use crate::event::Event as AnyEvent;
 use crate::export::feed::Feed;
-use crate::export::progress::LastLine;
-use crate::export::way::Ways;
-use crate::export::{
-    Effect, Event, ExportReason, ExportState, Interfaces, Progress, Serial, Settings, tcp, udp,
-};
+use crate::export::logged::LastLine;
+use crate::export::{route, tcp, udp};
 use crate::sys::task::spawn_local;
 
 /// Limit of the records queued for a collector in bytes, about 14,000 records.
@@ -249,7 +250,7 @@ impl Exporter {
     /// Returns the device to bind to by the current routes and zones; `None` before they are known.
     fn way(&self) -> Option<Result<Option<String>, ExportReason>> {
         let ways = self.shared.ways.borrow().clone()?;
-        Some(ways.find(&self.settings))
+        Some(ways.find(&self.settings, route::egress))
     }
 
     /// Returns why messages must not leave by the socket's device; `None` if they may.
@@ -315,8 +316,6 @@ pub(super) fn unix_s() -> u32 {
 }
 
 #[cfg(test)]
-#[path = "log_socket_tests.rs"]
 mod log_tests;
 #[cfg(test)]
-#[path = "socket_tests.rs"]
 pub(super) mod tests;

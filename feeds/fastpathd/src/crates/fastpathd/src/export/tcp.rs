@@ -6,12 +6,12 @@ use std::net::SocketAddr;
 use std::os::fd::AsFd;
 use std::time::Duration;
 
+use gateway::export::ExportReason;
 use rustix::net::sockopt::set_tcp_user_timeout;
 use tokio::net::{TcpSocket, TcpStream};
 use tokio::task::yield_now;
 use tokio::time::{Instant, sleep_until, timeout};
 
-use crate::export::ExportReason;
 use crate::export::outbox::Permit;
 use crate::export::run::{End, Exporter, SECOND};
 use crate::sys::socket::unacknowledged;

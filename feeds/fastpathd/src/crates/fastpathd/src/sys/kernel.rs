@@ -3,60 +3,16 @@
 //! local time, and the CPU time of this process.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
 use ebpf::connection::Timeouts;
 use flows::Now;
+use gateway::sys::kernel::{Facts, Machine, Readings, parse_offset};
 use rustix::time::{ClockId, clock_gettime};
 
-use crate::doctor;
-
-/// Settings, limits and counters of the running kernel, read once a second.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct Facts {
-    /// `net.netfilter.nf_conntrack_acct`; `None` without conntrack.
-    pub(crate) accounting: Option<bool>,
-    /// `net.ipv4.ip_forward`.
-    pub(crate) forwarding: Option<bool>,
-    /// `net.netfilter.nf_conntrack_max`; 0 if unknown.
-    pub(crate) conntrack_max: u64,
-    /// `net.netfilter.nf_conntrack_count`; `None` if unknown.
-    pub(crate) conntrack_count: Option<u64>,
-    /// Connections that conntrack refused or ended early because its table was full.
-    pub(crate) refused: u64,
-    /// Conntrack's timeouts of established TCP and two-way UDP connections.
-    pub(crate) timeouts: Timeouts,
-}
-
-/// Facts that do not change while the daemon runs.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct Machine {
-    pub(crate) kernel: String,
-    /// The kernel supports `IPsec` policies (`CONFIG_XFRM`).
-    pub(crate) ipsec: bool,
-    /// Start time of the daemon.
-    pub(crate) started: Now,
-    /// File of the Suricata rules that are installed with the daemon.
-    pub(crate) own_rules: PathBuf,
-}
-
-/// Contents of files that change at run time, read once a second.
-#[derive(Debug, Default)]
-pub(crate) struct Readings {
-    pub(crate) hostname: String,
-    pub(crate) stat: String,
-    pub(crate) net_dev: String,
-    pub(crate) leases: String,
-    pub(crate) hosts: String,
-    /// Seconds that local time is ahead of UTC.
-    pub(crate) offset_s: i64,
-    pub(crate) facts: Facts,
-    /// Names of devices and their IPv6 MTUs.
-    pub(crate) mtu6: Vec<(String, u32)>,
-    pub(crate) doctor: doctor::Marks,
-}
+use crate::run::doctor;
 
 pub(crate) fn read(started: Now, own_rules: &Path) -> Machine {
     let word = |path| text(path).trim().to_owned();
@@ -85,7 +41,7 @@ pub(crate) fn readings(leases: &Path, offset_s: i64) -> Readings {
             timeouts: timeouts(),
         },
         mtu6: mtu6(Path::new("/proc/sys/net/ipv6/conf")),
-        doctor: doctor::run::marks(),
+        doctor: doctor::marks(),
     }
 }
 
@@ -143,12 +99,6 @@ pub(crate) fn offset_s() -> i64 {
     said.ok().and_then(|said| parse_offset(&String::from_utf8_lossy(&said.stdout))).unwrap_or(0)
 }
 
-/// Parses an offset such as `+0130` into seconds.
-pub(crate) fn parse_offset(text: &str) -> Option<i64> {
-    let number = i64::from(text.trim().parse::<i32>().ok()?);
-    Some(number / 100 * 3600 + number % 100 * 60)
-}
-
 /// Returns the CPU time of this process, in user and kernel mode.
 pub(crate) fn cpu_time() -> Duration {
     Duration::try_from(clock_gettime(ClockId::ProcessCPUTime)).unwrap_or_default()
@@ -157,15 +107,6 @@ pub(crate) fn cpu_time() -> Duration {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn parses_a_utc_offset_with_sign_and_minutes() {
-        assert_eq!(parse_offset("+0130\n"), Some(5400));
-        assert_eq!(parse_offset("-0930"), Some(-34_200));
-        assert_eq!(parse_offset("+0000"), Some(0));
-        assert_eq!(parse_offset("UTC"), None);
-        assert_eq!(parse_offset("9223372036854775807"), None);
-    }
 
     #[test]
     fn sums_dropped_and_early_dropped_connections_of_all_cpus() {

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! Looks up the device of the kernel's route to a collector.
+
+use std::net::IpAddr;
+
+use gateway::export::ExportReason;
+use netlink::{Client, Protocol, attribute, messages, push_attribute};
+
+/// Returns the index of the device that the kernel uses for our own packets to this address.
+pub(super) fn egress(to: IpAddr) -> Result<u32, ExportReason> {
+    const HEADER: usize = 12;
+    let unreachable = |error: &dyn std::fmt::Display| {
+        let why = error.to_string();
+        ExportReason::Unreachable { why }
+    };
+    let mut payload = vec![0; HEADER];
+    let family = match to {
+        IpAddr::V4(v4) => {
+            push_attribute(&mut payload, libc::RTA_DST, &v4.octets());
+            libc::AF_INET
+        }
+        IpAddr::V6(v6) => {
+            push_attribute(&mut payload, libc::RTA_DST, &v6.octets());
+            libc::AF_INET6
+        }
+    };
+    payload[0] = u8::try_from(family).unwrap_or_default();
+    payload[1] = if to.is_ipv4() { 32 } else { 128 };
+    let mut client = Client::open(Protocol::Route).map_err(|error| unreachable(&error))?;
+    let answer = client.request(libc::RTM_GETROUTE, &payload);
+    let answer = answer.map_err(|error| match error.refused() {
+        Some(errno) => unreachable(&std::io::Error::from_raw_os_error(errno)),
+        None => unreachable(&error),
+    })?;
+    let device = messages(&answer).find_map(|message| {
+        let attributes = message.payload.get(HEADER..)?;
+        Some(u32::from_ne_bytes(*attribute(attributes, libc::RTA_OIF)?.first_chunk()?))
+    });
+    device.ok_or(ExportReason::NoRoute)
+}
+
+#[cfg(test)]
+mod tests {
+    use gateway::export::Settings;
+    use gateway::export::way::Ways;
+
+    use super::*;
+
+    fn settings(host: &str, options: &str) -> Settings {
+        let file = format!("config export 'x'\n\toption host '{host}'\n{options}");
+        let values = config::parse_uci(&file).unwrap();
+        let mut package = config::Package::new(&values).unwrap();
+        let settings = Settings::read(&mut package).pop().unwrap();
+        package.finish().unwrap();
+        settings
+    }
+
+    #[test]
+    fn private_addresses_leave_by_no_inner_device_of_the_test_machine() {
+        for host in ["127.0.0.1", "::1"] {
+            assert_eq!(egress(host.parse().unwrap()), Ok(1));
+        }
+        let ways = Ways::default();
+        // The test machine's default route leads to no inner zone. Without a default route, the
+        // addresses are unreachable.
+        for host in ["10.255.99.10", "100.64.99.10", "::ffff:10.255.99.10", "fd99::10"] {
+            let reason = ways.find(&settings(host, ""), egress).expect_err(host);
+            let is_known =
+                matches!(reason, ExportReason::NoRoute | ExportReason::Unreachable { .. });
+            assert!(is_known, "{host}: {reason:?}");
+        }
+    }
+
+    #[test]
+    fn the_socket_is_bound_to_the_inner_device_of_the_route() {
+        // The test machine's route to this address, if it has one.
+        let Ok(device) = egress("10.255.99.10".parse().unwrap()) else { return };
+        let inner = [(device, "inner".to_owned())].into();
+        let ways = Ways { inner, ..Ways::default() };
+        assert_eq!(ways.find(&settings("10.255.99.10", ""), egress), Ok(Some("inner".to_owned())));
+    }
+}

@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! Executes requests to conntrack: dumps, look-ups, timeouts, window tracking and marks.
+
+use std::time::Duration;
+
+use ctnetlink::{
+    Dump, DumpError, Entry, EntryUpdate, EventSocket, Lookup, LookupError, MarkBits, Tuple,
+};
+use flows::{ReadingStart, RulesVersion, Seen, StackCount};
+use gateway::conntrack::{Effect, Event};
+use gateway::event::Event as AnyEvent;
+use gateway::offload::ebpf::{TCP, Waiting, without_window_tracking};
+use gateway::sys::error::chain;
+use model::Connection;
+use ruleset::{IPSEC_SET, MISSED_SETS};
+use tokio::sync::mpsc::{Sender, UnboundedReceiver};
+
+use crate::daemon::Io;
+use crate::run::conntrack::follow::{Closed, follow};
+use crate::run::offload::TABLE;
+use crate::sys::grace::packets_in_flight;
+use crate::sys::task::spawn_local;
+
+mod follow;
+
+/// Pause before the event socket is opened again after a failure.
+const RETRY_INTERVAL: Duration = Duration::from_secs(5);
+
+/// Follows conntrack until the daemon ends. Forwards each report from `behind` after the events
+/// that the kernel sent before it.
+pub(crate) async fn watch(events: Sender<AnyEvent>, mut behind: UnboundedReceiver<AnyEvent>) {
+    loop {
+        let failure = match EventSocket::open() {
+            Ok(mut socket) => match follow(&mut socket, &events, &mut behind).await {
+                Ok(Closed) => return,
+                Err(failure) => failure,
+            },
+            Err(failure) => failure,
+        };
+        log::error!("conntrack: {}", chain(&failure));
+        tokio::time::sleep(RETRY_INTERVAL).await;
+        // Events may have been missed meanwhile.
+        if events.send(AnyEvent::Conntrack(Event::Lost)).await.is_err() {
+            return;
+        }
+    }
+}
+
+pub(crate) fn execute(effect: Effect, io: &Io) {
+    let events = io.events.clone();
+    match effect {
+        Effect::Dump => spawn_local(dump(events)),
+        Effect::Sweep => spawn_local(async move {
+            let _ = events.send(AnyEvent::Conntrack(Event::Sweep)).await;
+        }),
+        Effect::LookUp(wanted, start) => spawn_local(look_up(wanted, start, events)),
+        Effect::Update(updates) => spawn_local(update(updates)),
+        Effect::Delete(entries) => spawn_local(async move {
+            if let Err(error) = ctnetlink::delete(&entries).await {
+                log::error!("ending connections: {}", chain(&error));
+            }
+        }),
+        Effect::Confirm(connections, start) => {
+            let behind = io.behind_conntrack.clone();
+            spawn_local(async move {
+                let confirmed = Event::Confirmed(confirm(connections).await, start);
+                // Fails only when the daemon ends.
+                let _ = behind.send(AnyEvent::Conntrack(confirmed));
+            });
+        }
+        Effect::ClearMarks(connections, bits, version) => {
+            let behind = io.behind_conntrack.clone();
+            spawn_local(async move {
+                // Fails only when the daemon ends.
+                let _ =
+                    behind.send(AnyEvent::Conntrack(clear_marks(connections, bits, version).await));
+            });
+        }
+        Effect::ReadEvents(version) => {
+            let behind = io.behind_conntrack.clone();
+            spawn_local(async move {
+                packets_in_flight().await;
+                let _ = behind.send(AnyEvent::Conntrack(Event::EventsRead(version)));
+            });
+        }
+    }
+}
+
+async fn dump(events: Sender<AnyEvent>) {
+    let complete = match read_all(&events).await {
+        Ok(complete) => complete,
+        Err(error) => {
+            log::error!("conntrack: {}", chain(&error));
+            false
+        }
+    };
+    // Fails only when the daemon ends.
+    let _ = events.send(AnyEvent::Conntrack(Event::DumpEnded(complete))).await;
+}
+
+async fn read_all(events: &Sender<AnyEvent>) -> Result<bool, DumpError> {
+    let counts = stack_counts().await;
+    if !counts.is_empty() {
+        let _ = events.send(AnyEvent::Conntrack(Event::Counted(counts))).await;
+    }
+    let mut dump = Dump::start()?;
+    loop {
+        let mut batch = Vec::new();
+        let more = dump.next(&mut batch).await?;
+        if events.send(AnyEvent::Conntrack(Event::Entries(batch))).await.is_err() {
+            return Ok(false);
+        }
+        if !more {
+            return Ok(!dump.interrupted());
+        }
+    }
+}
+
+/// Reads our rules' per-connection packet counts. Empty if our table is not loaded.
+async fn stack_counts() -> Vec<StackCount> {
+    let (family, table) = TABLE;
+    let [original, reply] = MISSED_SETS;
+    let sets =
+        [(original, Seen::Missed(0)), (reply, Seen::Missed(1)), (IPSEC_SET, Seen::Encrypted)];
+    let mut counts = Vec::new();
+    for (set, seen) in sets {
+        match ctnetlink::counted(family, table, set).await {
+            Ok(found) => {
+                counts.extend(found.into_iter().flatten().map(|(id, counters)| StackCount {
+                    id,
+                    seen,
+                    counters,
+                }));
+            }
+            Err(error) => log::debug!("reading set {set}: {}", chain(&error)),
+        }
+    }
+    counts
+}
+
+async fn look_up(wanted: Vec<(u16, Tuple)>, start: ReadingStart, events: Sender<AnyEvent>) {
+    match look_up_each(&wanted).await {
+        Ok(entries) => {
+            let _ = events.send(AnyEvent::Conntrack(Event::LookedUp(entries, start))).await;
+        }
+        Err(error) => log::error!("conntrack: {}", chain(&error)),
+    }
+}
+
+async fn look_up_each(wanted: &[(u16, Tuple)]) -> Result<Vec<Entry>, LookupError> {
+    let mut socket = Lookup::open()?;
+    let mut found = Vec::new();
+    for (zone, orig) in wanted {
+        found.extend(socket.get(*zone, orig).await?);
+    }
+    Ok(found)
+}
+
+/// Runs as a task of its own, so that the loop does not wait for the kernel.
+async fn update(updates: Vec<EntryUpdate>) {
+    if let Err(error) = ctnetlink::update(&updates).await {
+        log::error!("{}", chain(&error));
+    }
+}
+
+/// Returns conntrack's entries of these connections. Each SYN, FIN and RST has by then either met
+/// the waiting map entry, which records it, or left the stack, so that conntrack shows it.
+async fn confirm(connections: Vec<Waiting>) -> Vec<(Waiting, Option<Entry>)> {
+    packets_in_flight().await;
+    match confirm_each(&connections).await {
+        Some(confirmed) => confirmed,
+        None => connections.into_iter().map(|one| (one, None)).collect(),
+    }
+}
+
+async fn confirm_each(connections: &[Waiting]) -> Option<Vec<(Waiting, Option<Entry>)>> {
+    let failed = |error: &dyn std::error::Error| log::error!("conntrack: {}", chain(error));
+    let all = connections.iter().map(|one| &one.connection);
+    let tcp = all.filter(|one| one.orig.proto == TCP);
+    let updates: Vec<EntryUpdate> = tcp.map(without_window_tracking).collect();
+    ctnetlink::update(&updates).await.map_err(|error| failed(&error)).ok()?;
+    let mut socket = Lookup::open().map_err(|error| failed(&error)).ok()?;
+    let mut found = Vec::new();
+    for one in connections {
+        let Connection { zone, orig, .. } = &one.connection;
+        let entry = socket.get(*zone, orig).await.map_err(|error| failed(&error)).ok()?;
+        found.push((*one, entry));
+    }
+    Some(found)
+}
+
+/// Clears mark bits twice. A packet in flight writes back the mark that it read, which restores
+/// cleared bits, and one that passed the old rules adds its own. All of these have left the stack
+/// before the second time; later packets can restore only bits that were set after the first time.
+async fn clear_marks(connections: Vec<Connection>, mask: u32, version: RulesVersion) -> Event {
+    let keys: Vec<_> = connections.iter().map(|one| (one.zone, one.orig)).collect();
+    for _ in 0..2 {
+        packets_in_flight().await;
+        if let Err(error) = ctnetlink::set_mark(&keys, MarkBits { value: 0, mask }).await {
+            log::error!("{}", chain(&error));
+            return Event::MarksKept(connections);
+        }
+    }
+    Event::MarksCleared(connections, version)
+}

@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! Tests the order of events and the reports that follow them.
+
+use std::cell::RefCell;
+use std::collections::VecDeque;
+use std::io;
+use std::rc::Rc;
+
+use flows::FlowTable;
+use gateway::lab::established;
+use tokio::sync::mpsc::{self, UnboundedSender};
+
+use super::*;
+
+/// Readings that the stand-in kernel has queued.
+#[derive(Debug, Clone, Default)]
+struct Queue(Rc<RefCell<VecDeque<Read>>>);
+
+impl Queue {
+    /// Queues an update event of the connection with this id.
+    fn push(&self, id: u32) {
+        let event = ctnetlink::Event::Update(established(id, false));
+        self.0.borrow_mut().push_back(Ok(vec![event]));
+    }
+
+    fn fail(&self, failure: EventError) {
+        self.0.borrow_mut().push_back(Err(failure));
+    }
+}
+
+impl EventSource for Queue {
+    async fn recv(&mut self) -> Read {
+        let first = self.0.borrow_mut().pop_front();
+        match first {
+            Some(read) => read,
+            None => std::future::pending().await,
+        }
+    }
+
+    fn try_recv(&mut self) -> Read {
+        self.0.borrow_mut().pop_front().unwrap_or(Ok(Vec::new()))
+    }
+
+    fn reopen(&mut self) -> Result<(), EventError> {
+        self.0.borrow_mut().clear();
+        Ok(())
+    }
+}
+
+/// Returns the connection id of an event, `read` for a report, or `lost`.
+fn shown(event: &AnyEvent) -> String {
+    match event {
+        AnyEvent::Conntrack(Event::Changed(events)) => match events[..] {
+            [ctnetlink::Event::Update(entry)] => entry.id.to_string(),
+            _ => format!("{events:?}"),
+        },
+        AnyEvent::Conntrack(Event::EventsRead(_)) => "read".to_owned(),
+        AnyEvent::Conntrack(Event::Lost) => "lost".to_owned(),
+        other => format!("{other:?}"),
+    }
+}
+
+fn ask(behind: &UnboundedSender<AnyEvent>) {
+    let version = FlowTable::new().rules();
+    behind.send(AnyEvent::Conntrack(Event::EventsRead(version))).unwrap();
+}
+
+/// Follows `queue` until `reports` reports have arrived. Calls `at_first` on the first event, while
+/// the socket is not read. Returns the order, and the failure if there was one.
+fn passed_on(
+    queue: &Queue,
+    mut reports: usize,
+    at_first: impl FnOnce(&UnboundedSender<AnyEvent>),
+) -> (String, Option<String>) {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
+    runtime.block_on(async {
+        let (events, mut inbox) = mpsc::channel(1);
+        let (behind, mut asked) = mpsc::unbounded_channel();
+        let mut socket = queue.clone();
+        let mut following = Box::pin(follow(&mut socket, &events, &mut asked));
+        let (mut order, mut at_first, mut end) = (Vec::new(), Some(at_first), None);
+        while reports > 0 {
+            let event = tokio::select! {
+                biased;
+                Some(event) = inbox.recv() => event,
+                ended = &mut following, if end.is_none() => {
+                    end = Some(ended);
+                    continue;
+                }
+                () = std::future::ready(()), if end.is_some() => panic!("{order:?}, then {end:?}"),
+            };
+            reports -= usize::from(shown(&event) == "read");
+            order.push(shown(&event));
+            if let Some(at_first) = at_first.take() {
+                at_first(&behind);
+            }
+        }
+        let failure = end.map(|end| end.unwrap_err().to_string());
+        (order.join(" "), failure)
+    })
+}
+
+#[test]
+fn a_report_follows_all_earlier_events() {
+    let queue = Queue::default();
+    queue.push(1);
+    let (order, end) = passed_on(&queue, 1, |behind| {
+        // During the pause after the first reading.
+        queue.push(2);
+        queue.push(3);
+        ask(behind);
+    });
+    assert_eq!((&*order, end), ("1 2 3 read", None));
+}
+
+#[test]
+fn a_report_without_queued_events_is_forwarded_at_once() {
+    let queue = Queue::default();
+    queue.push(1);
+    let (order, end) = passed_on(&queue, 2, |behind| {
+        ask(behind);
+        ask(behind);
+    });
+    assert_eq!((&*order, end), ("1 read read", None));
+}
+
+#[test]
+fn a_report_is_forwarded_after_events_were_lost() {
+    let queue = Queue::default();
+    queue.push(1);
+    let (order, end) = passed_on(&queue, 1, |behind| {
+        queue.push(2);
+        queue.fail(EventError::Lost);
+        queue.push(3);
+        ask(behind);
+    });
+    assert_eq!((&*order, end), ("1 2 lost read", None));
+}
+
+#[test]
+fn a_report_is_forwarded_after_the_socket_failed() {
+    let queue = Queue::default();
+    queue.push(1);
+    let (order, end) = passed_on(&queue, 1, |behind| {
+        queue.fail(EventError::Read(io::ErrorKind::BrokenPipe.into()));
+        queue.push(2);
+        ask(behind);
+    });
+    assert_eq!(order, "1 read");
+    assert_eq!(end.as_deref(), Some("cannot read conntrack events"));
+}

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! Calls `fastpath.doctor`, and detects changes of its report and of the configuration. The doctor
+//! runs as root in a program of rpcd; the daemon gets the same answers as any client.
+
+use std::fs;
+use std::os::unix::fs::MetadataExt;
+
+use gateway::doctor::{Effect, Event, Mark, Marks, Refused};
+use gateway::event::Event as AnyEvent;
+use gateway::sys::error::chain;
+use serde_json::Value;
+use ubus::Handle;
+
+use crate::bus::connection;
+use crate::daemon::Io;
+use crate::sys::task::spawn_local;
+
+/// The doctor's report, which only root can read.
+const REPORT: &str = "/var/run/fastpath-doctor.json";
+/// Folder of UCI files, which uci and `fastpath.change` replace.
+const SETTINGS: &str = "/etc/config";
+/// Folder that has a file while a change is pending.
+const CHANGE: &str = "/var/run/fastpath-change";
+
+/// Returns the modification times of report, configuration and pending change.
+pub(crate) fn marks() -> Marks {
+    Marks { report: mark(REPORT), settings: mark(SETTINGS), change: mark(CHANGE) }
+}
+
+fn mark(path: &str) -> Mark {
+    fs::metadata(path).ok().map(|of| (of.mtime(), of.mtime_nsec()))
+}
+
+pub(crate) fn execute(effect: &Effect, io: &Io) {
+    let Some(bus) = io.bus.clone() else {
+        // A failed run is retried, and a new configuration triggers reading the report.
+        let event = match effect {
+            Effect::Run => Event::Ran(Err(Refused::Failed("ubus is not reachable".to_owned()))),
+            Effect::Read => return,
+        };
+        let events = io.events.clone();
+        spawn_local(async move { drop(events.send(AnyEvent::Doctor(event)).await) });
+        return;
+    };
+    let (effect, events) = (effect.clone(), io.events.clone());
+    spawn_local(async move {
+        let event = match effect {
+            Effect::Run => Event::Ran(ran(&bus).await),
+            Effect::Read => Event::Read(report(&bus).await),
+        };
+        let _ = events.send(AnyEvent::Doctor(event)).await;
+    });
+}
+
+async fn ran(bus: &Handle) -> Result<(), Refused> {
+    let answer = connection::examine(bus).await;
+    let answer = answer.map_err(|error| Refused::Failed(chain(&error)))?;
+    match answer.get("error") {
+        None => Ok(()),
+        Some(error) if error["code"] == "busy" => Err(Refused::Busy),
+        Some(error) => Err(Refused::Failed(text(error))),
+    }
+}
+
+async fn report(bus: &Handle) -> Result<Value, String> {
+    let answer = connection::report(bus).await.map_err(|error| chain(&error))?;
+    answer.get("error").map_or_else(|| Ok(Value::Object(answer.clone())), |error| Err(text(error)))
+}
+
+fn text(error: &Value) -> String {
+    error["text"].as_str().unwrap_or_default().to_owned()
+}

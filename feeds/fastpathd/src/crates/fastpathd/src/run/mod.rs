@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! Executes the effects of the subsystems and reads their events, one file per subsystem.
+
+pub(crate) mod configuration;
+pub(crate) mod conntrack;
+pub(crate) mod cpu;
+pub(crate) mod doctor;
+pub(crate) mod ips;
+pub(crate) mod latency;
+pub(crate) mod network;
+pub(crate) mod offload;
+pub(crate) mod rules;

@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! Watches settings that stop the stack from forwarding: forwarding and reverse path filters,
+//! bridge ports that are off or locked, and stations removed from such a port. Offloaded flows
+//! would continue.
+
+use std::collections::HashMap;
+
+use gateway::event::Event as AnyEvent;
+use gateway::offload::Event;
+use netlink::{AsyncSocket, Message, Protocol, attribute, attributes, messages, overrun};
+use tokio::sync::mpsc::Sender;
+
+use crate::run::offload::RETRY_INTERVAL;
+
+/// `RTNLGRP_LINK`, `RTNLGRP_NEIGH`, `RTNLGRP_IPV4_NETCONF`, `RTNLGRP_IPV6_NETCONF`.
+const GROUPS: [u32; 4] = [1, 3, 24, 25];
+
+/// Bridge ports by index; true if a port takes no frames, or only frames of known stations.
+#[derive(Debug, Default)]
+struct Ports(HashMap<[u8; 4], bool>);
+
+/// Watches the settings until the daemon ends.
+pub(crate) async fn watch(events: Sender<AnyEvent>) {
+    loop {
+        match AsyncSocket::open(Protocol::Route, &GROUPS) {
+            Ok(socket) => {
+                if follow(socket, &events).await.is_none() {
+                    return;
+                }
+            }
+            Err(error) => log::error!("switches of forwarding: {error}"),
+        }
+        tokio::time::sleep(RETRY_INTERVAL).await;
+    }
+}
+
+/// Follows the socket. `None` if the daemon ends; `Some` after a failure.
+async fn follow(mut socket: AsyncSocket, events: &Sender<AnyEvent>) -> Option<()> {
+    let mut ports = Ports::default();
+    loop {
+        let stops = match socket.recv().await {
+            Ok(datagram) => messages(datagram).filter(|one| ports.stops(one)).count() > 0,
+            Err(error) if overrun(&error) => true,
+            Err(_) => return Some(()),
+        };
+        if stops {
+            events.send(AnyEvent::Offload(Event::ForwardingStopped)).await.ok()?;
+        }
+    }
+}
+
+impl Ports {
+    /// Returns true if the message reports a setting that stops forwarding.
+    fn stops(&mut self, message: &Message<'_>) -> bool {
+        const NEWNETCONF: u16 = 80;
+        match message.kind {
+            NEWNETCONF => message.payload.get(4..).is_some_and(is_less),
+            libc::RTM_NEWLINK => self.port(message.payload).unwrap_or(false),
+            libc::RTM_DELNEIGH => {
+                let index = of_bridge(message.payload);
+                index.is_some_and(|index| self.0.get(&index) == Some(&true))
+            }
+            _ => false,
+        }
+    }
+
+    /// Handles `RTM_NEWLINK` of family bridge. Returns true if the port has just stopped taking
+    /// frames.
+    fn port(&mut self, payload: &[u8]) -> Option<bool> {
+        const IFINFOMSG: usize = 16;
+        const PROTINFO: u16 = 12;
+        const STATE: u16 = 1;
+        const LOCKED: u16 = 39;
+        const FORWARDING: u8 = 3;
+        let index = of_bridge(payload)?;
+        let port = attribute(payload.get(IFINFOMSG..)?, PROTINFO)?;
+        let byte = |kind| attribute(port, kind).and_then(<[u8]>::first).copied();
+        let closed = byte(STATE)? != FORWARDING || byte(LOCKED) == Some(1);
+        let before = self.0.insert(index, closed);
+        Some(closed && before != Some(true))
+    }
+}
+
+/// Returns the device of a message of family bridge, with header `ifinfomsg` or `ndmsg`.
+fn of_bridge(payload: &[u8]) -> Option<[u8; 4]> {
+    let family = i32::from(*payload.first()?);
+    payload.get(4..)?.first_chunk().filter(|_| family == libc::AF_BRIDGE).copied()
+}
+
+/// Returns true if one changed setting stops forwarding. A new device reports all its settings.
+fn is_less(attrs: &[u8]) -> bool {
+    const IFINDEX: u16 = 1;
+    const FORWARDING: u16 = 2;
+    const RP_FILTER: u16 = 3;
+    let mut found = attributes(attrs).filter(|(kind, _)| *kind != IFINDEX);
+    match (found.next(), found.next()) {
+        (Some((FORWARDING, value)), None) => value == [0; 4],
+        (Some((RP_FILTER, value)), None) => value != [0; 4],
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use netlink::push_attribute;
+
+    use super::*;
+
+    fn changed(family: i32, attrs: &[(u16, u32)]) -> Vec<u8> {
+        let mut payload = vec![u8::try_from(family).unwrap(), 0, 0, 0];
+        for (kind, value) in attrs {
+            push_attribute(&mut payload, *kind, &value.to_ne_bytes());
+        }
+        netlink::message(80, 0, 0, &payload)
+    }
+
+    fn port(index: u8, state: u8, locked: u8) -> Vec<u8> {
+        let mut payload = vec![0; 16];
+        (payload[0], payload[4]) = (u8::try_from(libc::AF_BRIDGE).unwrap(), index);
+        let mut of_port = Vec::new();
+        push_attribute(&mut of_port, 1, &[state]);
+        push_attribute(&mut of_port, 39, &[locked]);
+        push_attribute(&mut payload, 0x800c, &of_port);
+        netlink::message(libc::RTM_NEWLINK, 0, 0, &payload)
+    }
+
+    #[test]
+    fn only_settings_that_stop_forwarding_are_reported() {
+        let stops = |bytes: Vec<u8>| {
+            messages(&bytes).filter(|one| Ports::default().stops(one)).count() == 1
+        };
+        for family in [libc::AF_INET, libc::AF_INET6] {
+            assert!(stops(changed(family, &[(1, 7), (2, 0)])));
+            assert!(!stops(changed(family, &[(1, 7), (2, 1)])), "on again");
+            assert!(stops(changed(family, &[(1, 7), (3, 2)])));
+            assert!(!stops(changed(family, &[(1, 7), (3, 0)])));
+            assert!(!stops(changed(family, &[(1, 7), (2, 0), (3, 0), (4, 0)])), "a new device");
+            assert!(!stops(changed(family, &[(1, 7), (5, 0)])), "of ARP");
+        }
+        assert!(!stops(netlink::message(80, 0, 0, &[])));
+    }
+
+    #[test]
+    fn a_bridge_port_that_stops_is_reported_once() {
+        let mut ports = Ports::default();
+        let mut stops =
+            |bytes: Vec<u8>| messages(&bytes).filter(|one| ports.stops(one)).count() == 1;
+        assert!(!stops(port(3, 3, 0)));
+        assert!(stops(port(3, 4, 0)), "it blocks");
+        assert!(!stops(port(3, 4, 0)), "the same");
+        assert!(!stops(port(3, 3, 0)));
+        assert!(stops(port(3, 3, 1)), "it is locked");
+        assert!(stops(port(4, 1, 0)), "another");
+        let gone = |index| {
+            let mut payload = vec![0; 12];
+            (payload[0], payload[4]) = (u8::try_from(libc::AF_BRIDGE).unwrap(), index);
+            netlink::message(libc::RTM_DELNEIGH, 0, 0, &payload)
+        };
+        assert!(stops(gone(3)), "its station is removed");
+        assert!(!stops(gone(5)), "ages out elsewhere");
+    }
+}

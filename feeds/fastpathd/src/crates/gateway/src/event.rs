@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! Events of the daemon's loop, one variant per subsystem. Each subsystem matches its own events
+//! exhaustively.
+
+use crate::{configuration, conntrack, cpu, doctor, export, ips, latency, network, offload, rules};
+
+#[derive(Debug)]
+pub enum Event {
+    Configuration(configuration::Event),
+    Conntrack(conntrack::Event),
+    Cpu(cpu::Event),
+    Doctor(doctor::Event),
+    Export(export::Event),
+    Ips(ips::Event),
+    Latency(latency::Event),
+    Network(network::Event),
+    Offload(offload::Event),
+    Rules(rules::Event),
+}
+
+impl From<network::Event> for Event {
+    fn from(event: network::Event) -> Self {
+        Self::Network(event)
+    }
+}

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! Chooses the device that messages to a collector leave by: the section's interface, or the
+//! kernel's route. Any host on the Internet's side may claim a private address, so a collector with
+//! such an address has to be on the inner side.
+
+use std::collections::BTreeMap;
+use std::net::IpAddr;
+
+use crate::core::Core;
+use crate::export::{ExportReason, Settings};
+
+/// The loopback device of every network namespace.
+const LOOPBACK: u32 = 1;
+
+/// Devices that messages may leave by.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Ways {
+    /// Devices in zones that do not lead to the Internet, by index.
+    pub inner: BTreeMap<u32, String>,
+    /// Devices of interfaces that are up, by name of the interface.
+    pub interfaces: BTreeMap<String, String>,
+}
+
+impl Ways {
+    /// Returns the device to bind a socket to; `None` for any. `egress` returns the index of the
+    /// device that the kernel uses for our own packets to an address.
+    ///
+    /// # Errors
+    /// The interface is down, or a private address is not on the inner side.
+    pub fn find(
+        &self,
+        settings: &Settings,
+        egress: impl Fn(IpAddr) -> Result<u32, ExportReason>,
+    ) -> Result<Option<String>, ExportReason> {
+        if let Some(interface) = settings.interface() {
+            let device = self.interfaces.get(interface).cloned();
+            let interface = interface.to_owned();
+            return device.map(Some).ok_or(ExportReason::InterfaceDown { interface });
+        }
+        let collector = settings.collector().ip().to_canonical();
+        if is_global(collector) {
+            return Ok(None);
+        }
+        match egress(collector)? {
+            LOOPBACK => Ok(None),
+            device => match self.inner.get(&device) {
+                Some(name) => Ok(Some(name.clone())),
+                None => Err(ExportReason::NoRoute),
+            },
+        }
+    }
+}
+
+impl Core {
+    /// Returns the devices that messages may leave by; `None` before zones and links are known.
+    pub(super) fn ways(&self) -> Option<Ways> {
+        let network = &self.network;
+        if !network.zones_known() || !network.is_complete(self.now) {
+            return None;
+        }
+        let (zones, firewall) = (network.places().zones, network.firewall());
+        let (outer, inner): (Vec<_>, Vec<_>) =
+            zones.iter().partition(|(zone, _)| firewall.is_wan(zone));
+        let has = |zones: &[(&String, &std::collections::BTreeSet<String>)], name: &str| {
+            zones.iter().any(|(_, devices)| devices.contains(name))
+        };
+        let links = network.topology().links();
+        let inner = links
+            .filter(|link| has(&inner, &link.name) && !has(&outer, &link.name))
+            .map(|link| (link.index, link.name.to_string()))
+            .collect();
+        let up = network.view().interfaces().iter().filter(|one| one.up && !one.device.is_empty());
+        let interfaces = up.map(|one| (one.name.clone(), one.device.clone())).collect();
+        Some(Ways { inner, interfaces })
+    }
+}
+
+/// Returns true if the address can be reached over the Internet. Other addresses belong to private
+/// networks, including carriers' networks (100.64.0.0/10) and links.
+fn is_global(address: IpAddr) -> bool {
+    match address {
+        IpAddr::V4(v4) => {
+            let [a, b, c, _] = v4.octets();
+            let is_special = matches!(
+                (a, b, c),
+                (0 | 10 | 127 | 224.., _, _)
+                    | (100, 64..=127, _)
+                    | (169, 254, _)
+                    | (172, 16..=31, _)
+                    | (192, 168, _)
+                    | (192, 0, 0)
+                    | (198, 18..=19, _)
+            );
+            !is_special
+        }
+        // Only 2000::/3, without 6to4 and Teredo: they contain IPv4 addresses of any kind.
+        IpAddr::V6(v6) => {
+            let [first, second, ..] = v6.segments();
+            first & 0xe000 == 0x2000 && first != 0x2002 && (first, second) != (0x2001, 0)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! The lab's gateway in several states, for the tests of this crate.
+
+use std::time::Duration;
+
+use ebpf::devices::NotNative;
+use ebpf::entry_side::Hook;
+use ebpf::fake::Fake;
+use flows::Now;
+use ruleset::Applied;
+use serde_json::Value;
+
+use crate::api;
+use crate::api::methods::{Outcome, call};
+use crate::core::Core;
+use crate::cpu::Sample;
+use crate::effect::Effect as AnyEffect;
+pub(crate) use crate::lab::{
+    configuration, established, lab_dump, lab_firewall, lab_network, link, route,
+};
+use crate::offload::ebpf::{AttachOutcome, OpenMaps};
+use crate::offload::{self, Program, flowtable::Job};
+use crate::sys::kernel::Machine;
+
+pub(crate) fn core() -> Core {
+    let machine = Machine { kernel: "6.12".into(), ..Machine::default() };
+    Core::new(machine, Now { mono: Duration::ZERO, unix_ms: 1_000_000 })
+}
+
+/// Returns the sample of a machine with one CPU and no network queues.
+pub(crate) fn machine_sample() -> Sample {
+    let one = cpu::Cpu {
+        cpu: 0,
+        online: true,
+        isolated: false,
+        capacity: cpu::FULL_CAPACITY,
+        core: 0,
+        node: None,
+    };
+    let machine = cpu::Machine { cpus: vec![one], devices: Vec::new() };
+    let steering = cpu::Steering { service: false, hook: cpu::Hook::Absent, uci: None };
+    Sample { machine, steering, refusals: String::new() }
+}
+
+/// Returns a core that knows the lab's network and has the flowtable in force.
+pub(crate) fn running() -> Core {
+    let mut core = core();
+    core.firewall_read(&lab_firewall());
+    core.interfaces_read(&lab_dump());
+    assert!(core.configuration_read(&configuration("flowtable")).is_empty());
+    let effects = core.network_changed(lab_network());
+    assert!(
+        matches!(
+            &effects[..],
+            [
+                AnyEffect::Offload(offload::Effect::Attach(_)),
+                AnyEffect::Offload(offload::Effect::Run(Job::Apply { .. }))
+            ]
+        ),
+        "{effects:?}"
+    );
+    assert_eq!(core.applied(Ok(Applied::Replaced)), [AnyEffect::Api(api::Effect::AnswerEngine)]);
+    core
+}
+
+/// Returns the outcome of an attachment with TC programs on `held` and no programs on `bare`.
+pub(crate) fn outcome(maps: &Fake, held: &[&str], bare: &[&str]) -> AttachOutcome {
+    let mut programs = Vec::new();
+    let mut add = |device: &str, hook, hook_name| {
+        let why = NotNative::NoXdp { device: device.to_owned() }.cause();
+        programs.push(Program { device: device.to_owned(), hook, hook_name, why });
+    };
+    for device in held {
+        add(device, Some(Hook::Tc), "tcx");
+    }
+    for device in bare {
+        add(device, None, "");
+    }
+    let opened = OpenMaps { maps: Box::new(maps.clone()), capacity: 64, id: 1 };
+    AttachOutcome { programs, opened: (!held.is_empty()).then_some(opened) }
+}
+
+pub(crate) fn ask(core: &mut Core, method: &str, args: Value) -> Value {
+    let Value::Object(args) = args else { panic!("{args}") };
+    match call(core, method, args) {
+        Outcome::Reply(Ok(answer), _) => Value::Object(answer.decode().unwrap()),
+        other => panic!("{method}: {other:?}"),
+    }
+}

@@ -1,0 +1,358 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! Builds the answers of `ips`, `alerts` and `blocks`, the inspection in `status`, and the
+//! notification `alert`.
+
+use std::collections::BTreeSet;
+use std::net::IpAddr;
+
+use config::Cause;
+use flows::{Network, QueryError, Request};
+use ips::{AlertFilter, Page, Row, Visibility};
+use ruleset::Policy;
+use serde::Serialize;
+use serde_json::Value;
+
+use crate::core::Core;
+use crate::ips::flow_context::FlowContext;
+use crate::ips::inspection::unix_ms;
+use crate::rules::RulesView;
+
+/// Inspection in `status` and `tick`.
+#[derive(Debug, Serialize)]
+pub(crate) struct Summary<'a> {
+    state: &'static str,
+    why: &'a str,
+    cause: &'a Cause,
+    alerts: u64,
+    alerts_kept: usize,
+    alerts_since_ms: i64,
+    blocks: usize,
+    rules_ms: u64,
+}
+
+pub(crate) fn summary(core: &Core) -> Summary<'_> {
+    let condition = core.ips.inspection.condition();
+    let (alerts_kept, alerts_since_ms) = core.ips.events.alerts.kept();
+    Summary {
+        state: condition.state.name(),
+        why: &condition.why.text,
+        cause: &condition.why,
+        alerts: core.ips.events.alerts.last(),
+        alerts_kept,
+        alerts_since_ms,
+        blocks: core.ips.inspection.blocks.len(),
+        rules_ms: core.rules.checked_ms(),
+    }
+}
+
+/// The answer of `ips`.
+#[derive(Debug, Serialize)]
+pub(crate) struct IpsView<'a> {
+    state: &'static str,
+    since_ms: u64,
+    why: &'a str,
+    cause: &'a Cause,
+    enabled: bool,
+    mode: &'static str,
+    fail: &'static str,
+    block: bool,
+    suricata: Suricata<'a>,
+    queues: Vec<QueueView>,
+    management_cpus: Vec<u32>,
+    counters: Counters,
+    events: Events,
+    visible: Vec<VisibleView>,
+    rules: RulesView<'a>,
+    policy: PolicyView<'a>,
+}
+
+#[derive(Debug, Serialize)]
+struct Suricata<'a> {
+    version: &'a str,
+    running: bool,
+    uptime_s: u64,
+    restarts: u32,
+    refused: &'a str,
+}
+
+#[derive(Debug, Serialize)]
+struct QueueView {
+    queue: u16,
+    cpu: i64,
+    bound: bool,
+    depth: u32,
+    handled: u32,
+    dropped: u64,
+}
+
+#[derive(Debug, Serialize)]
+struct Counters {
+    inspected_packets: u64,
+    inspected_bytes: u64,
+    uninspected_packets: u64,
+    uninspected_bytes: u64,
+    accepted: u64,
+    blocked: u64,
+    alerts: u64,
+    bypassed_flows: u64,
+    spent_flows: u64,
+    queue_drops: u64,
+}
+
+#[derive(Debug, Serialize)]
+struct Events {
+    connected: bool,
+    #[serde(flatten)]
+    counts: ips::Counts,
+}
+
+#[derive(Debug, Serialize)]
+struct VisibleView {
+    kind: &'static str,
+    flows: u64,
+    bytes: u64,
+    handshakes: u64,
+    named: u64,
+    fingerprinted: u64,
+}
+
+#[derive(Debug, Serialize)]
+struct PolicyView<'a> {
+    default: &'static str,
+    budget_bytes: u64,
+    budget_packets: u32,
+    exempt: Vec<String>,
+    zones: Vec<&'a str>,
+    vlans: Vec<u16>,
+    policies: Vec<RuleView<'a>>,
+}
+
+#[derive(Debug, Serialize)]
+struct RuleView<'a> {
+    section: &'a str,
+    name: &'a str,
+    enabled: bool,
+    src: &'a str,
+    dest: &'a str,
+    src_vlan: u16,
+    dest_vlan: u16,
+    action: &'static str,
+}
+
+pub(crate) fn ips(core: &Core) -> IpsView<'_> {
+    let inspection = &core.ips.inspection;
+    let condition = inspection.condition();
+    let settings = &inspection.settings;
+    let threads = &inspection.threads;
+    IpsView {
+        state: condition.state.name(),
+        since_ms: unix_ms(condition.since, core.now),
+        why: &condition.why.text,
+        cause: &condition.why,
+        enabled: settings.enabled,
+        mode: settings.mode.name(),
+        fail: settings.fail.name(),
+        block: settings.block,
+        suricata: suricata(core),
+        queues: if inspection.is_inline() { queues(core) } else { Vec::new() },
+        management_cpus: if threads.affinity { threads.management.clone() } else { Vec::new() },
+        counters: counters(core),
+        events: Events { connected: core.ips.events.connected, counts: core.ips.events.counts },
+        visible: Visibility::ALL.into_iter().map(|kind| visible(core, kind)).collect(),
+        rules: core.rules.view(inspection.seen().rules.unwrap_or_default()),
+        policy: policy(core),
+    }
+}
+
+fn suricata(core: &Core) -> Suricata<'_> {
+    let inspection = &core.ips.inspection;
+    let seen = inspection.seen();
+    Suricata {
+        version: &inspection.version,
+        running: seen.running && seen.answered.is_some(),
+        uptime_s: if seen.running { inspection.uptime.as_secs() } else { 0 },
+        restarts: inspection.restarts(),
+        refused: seen.refused.as_deref().unwrap_or_default(),
+    }
+}
+
+fn queues(core: &Core) -> Vec<QueueView> {
+    let inspection = &core.ips.inspection;
+    let placed = inspection.threads.placed();
+    inspection
+        .queue_numbers()
+        .zip(placed)
+        .enumerate()
+        .map(|(index, (number, cpu))| {
+            let queue = inspection.seen().queues.get(index).copied().flatten();
+            QueueView {
+                queue: number,
+                cpu: cpu.map_or(-1, i64::from),
+                bound: queue.is_some(),
+                depth: queue.map_or(0, |queue| queue.depth),
+                handled: queue.map_or(0, |queue| queue.handled),
+                dropped: queue.map_or(0, |queue| queue.dropped()),
+            }
+        })
+        .collect()
+}
+
+fn counters(core: &Core) -> Counters {
+    let inspection = &core.ips.inspection;
+    let counted = |name: &str| inspection.counter(name);
+    let suricata = &inspection.counters;
+    let queues = inspection.seen().queues.iter().flatten();
+    let [inspected_packets, uninspected_packets] = inspection.inspected();
+    Counters {
+        inspected_packets,
+        inspected_bytes: counted("inspected").bytes,
+        uninspected_packets,
+        uninspected_bytes: counted("uninspected").bytes,
+        accepted: suricata.accepted,
+        blocked: suricata.blocked,
+        alerts: suricata.alerts,
+        bypassed_flows: counted("bypassed").packets,
+        spent_flows: counted("spent").packets,
+        queue_drops: queues.map(ips::Queue::dropped).sum::<u64>() + suricata.capture_drops,
+    }
+}
+
+fn visible(core: &Core, kind: Visibility) -> VisibleView {
+    let visible = &core.ips.events.visible;
+    let volume = visible.volume(kind);
+    let tls = kind == Visibility::Tls;
+    VisibleView {
+        kind: kind.name(),
+        flows: volume.flows,
+        bytes: volume.bytes,
+        handshakes: if tls { visible.handshakes } else { 0 },
+        named: if tls { visible.named } else { 0 },
+        fingerprinted: if tls { visible.fingerprinted } else { 0 },
+    }
+}
+
+fn policy(core: &Core) -> PolicyView<'_> {
+    let settings = &core.ips.inspection.settings;
+    let vlans = core.network.topology().links().filter_map(|link| link.kind.vlan());
+    PolicyView {
+        default: settings.default.name(),
+        budget_bytes: settings.budget_bytes,
+        budget_packets: settings.budget_packets,
+        exempt: settings.exempt.iter().map(ToString::to_string).collect(),
+        zones: core.network.firewall().zones().collect(),
+        vlans: vlans.collect::<BTreeSet<u16>>().into_iter().collect(),
+        policies: core.ips.inspection.policies.iter().map(rule).collect(),
+    }
+}
+
+fn rule(policy: &Policy) -> RuleView<'_> {
+    RuleView {
+        section: &policy.id,
+        name: &policy.name,
+        enabled: policy.enabled,
+        src: policy.src.as_deref().unwrap_or_default(),
+        dest: policy.dest.as_deref().unwrap_or_default(),
+        src_vlan: policy.src_vlan.unwrap_or(0),
+        dest_vlan: policy.dest_vlan.unwrap_or(0),
+        action: policy.action.name(),
+    }
+}
+
+/// The payload of the notification `alert`.
+#[derive(Debug, Serialize)]
+pub struct News {
+    last: u64,
+    new: u64,
+    alerts: Vec<Row>,
+}
+
+/// Returns the alerts after the alert `since`.
+pub fn news(core: &Core, since: u64) -> News {
+    const MAX: usize = 10;
+    let filter = AlertFilter { since, ..AlertFilter::default() };
+    let page = page(core, &filter, MAX);
+    News { last: page.last, new: page.last.saturating_sub(since), alerts: page.alerts }
+}
+
+fn page(core: &Core, filter: &AlertFilter, limit: usize) -> Page {
+    let context = FlowContext { flows: core.conntrack.flows(), network: core.network.view() };
+    core.ips.events.alerts.page(filter, limit, core.ips.events.counts.alerts, &context)
+}
+
+/// Returns the answer of `alerts`.
+///
+/// # Errors
+/// The request is malformed.
+pub(crate) fn alerts(core: &Core, args: &Value) -> Result<Page, QueryError> {
+    const LIMIT: usize = 100;
+    const MAX: usize = 500;
+    let request = Request::new("", args)?;
+    let filter = request.value("filter").map_or(Ok(AlertFilter::default()), parse)?;
+    let since = request.integer("since", 0, u64::MAX)?.unwrap_or(0);
+    let limit = request.integer("limit", 1, MAX)?.unwrap_or(LIMIT);
+    Ok(page(core, &AlertFilter { since, ..filter }, limit))
+}
+
+fn parse(wanted: &Value) -> Result<AlertFilter, QueryError> {
+    let wanted = Request::new("filter", wanted)?;
+    wanted.only(&["text", "action", "severity", "address", "sid", "flow"])?;
+    let blocked = |word: &str| match word {
+        "blocked" => Some(true),
+        "allowed" => Some(false),
+        _ => None,
+    };
+    Ok(AlertFilter {
+        text: wanted.text("text", 128)?.map(str::to_owned),
+        blocked: wanted.word("action", blocked, "allowed or blocked")?,
+        severity: wanted.integer("severity", 0, u32::MAX)?,
+        address: wanted.word("address", |word| word.parse().ok(), "an address")?,
+        sid: wanted.integer("sid", 0, u32::MAX)?,
+        flow: wanted.integer("flow", 0, u64::MAX)?,
+        since: 0,
+    })
+}
+
+/// The answer of `blocks`.
+#[derive(Debug, Serialize)]
+pub(crate) struct BlocksView {
+    enabled: bool,
+    time_s: u64,
+    limit: u32,
+    refused: u64,
+    packets: u64,
+    blocks: Vec<BlockView>,
+}
+
+#[derive(Debug, Serialize)]
+struct BlockView {
+    address: String,
+    name: String,
+    sid: u32,
+    reason: String,
+    since_ms: u64,
+    until_ms: u64,
+}
+
+pub(crate) fn blocks(core: &Core) -> BlocksView {
+    let inspection = &core.ips.inspection;
+    let settings = &inspection.settings;
+    let name = |address: IpAddr| core.network.view().name(address).unwrap_or_default().to_owned();
+    let living = inspection.blocks.list().into_iter().filter(|b| b.until > core.now.mono);
+    BlocksView {
+        enabled: inspection.blocking(),
+        time_s: settings.block_time.as_secs(),
+        limit: settings.block_limit,
+        refused: inspection.blocks.refused() + core.ips.events.not_offenders,
+        packets: inspection.counter("blocked").packets,
+        blocks: living
+            .map(|block| BlockView {
+                address: block.source.brief(),
+                name: name(block.source.address),
+                sid: block.sid,
+                reason: block.reason.clone(),
+                since_ms: unix_ms(block.since, core.now),
+                until_ms: unix_ms(block.until, core.now),
+            })
+            .collect(),
+    }
+}

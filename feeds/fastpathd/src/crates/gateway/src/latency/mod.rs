@@ -1,0 +1,282 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! "Keep latency low": chooses the WAN interface to shape, and applies, verifies and retries its
+//! plan. SQM takes precedence. Crate `latency` makes the plans.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use ::latency::{Applied, Failure, IFB, LatencyReason, Left, Plan, Settings, Wan, plan};
+use flows::Now;
+use model::Engine;
+use serde_json::Value;
+use topology::QueueingDiscipline;
+use uci::Package;
+
+use crate::core::Core;
+use crate::effect::Effect as AnyEffect;
+use crate::network::interfaces::Interface;
+
+pub(crate) mod answer;
+#[cfg(test)]
+mod tests;
+
+/// Retry interval after a refusal; the missing module may have been installed meanwhile.
+const RETRY: Duration = Duration::from_secs(30);
+/// Interval of verifications: the kernel reports changes of queueing disciplines, but not of
+/// filters.
+const VERIFY_EVERY: Duration = Duration::from_secs(20);
+
+#[derive(Debug)]
+pub enum Event {
+    /// Values of UCI package sqm; null if there is none.
+    Sqm(Value),
+    /// Outcome of a job.
+    Done(Result<Applied, Failure>),
+}
+
+/// A request to traffic control.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Effect {
+    Run(Box<Job>),
+}
+
+/// Work for traffic control.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[expect(clippy::large_enum_variant, reason = "there is one job at a time")]
+pub enum Job {
+    /// Bring `plan` into force, or verify it. `before` was in force.
+    Apply { plan: Plan, before: Option<Plan> },
+    /// Remove all of our queues and filters.
+    Remove,
+}
+
+#[derive(Debug, Default)]
+pub(crate) struct State {
+    /// `None` before the first configuration.
+    settings: Option<Settings>,
+    /// Devices that SQM shapes.
+    sqm: BTreeSet<String>,
+    /// The wanted plan, or why there is none; `None` if that is not known yet.
+    wanted: Option<Result<Option<Plan>, LatencyReason>>,
+    in_force: Option<Plan>,
+    /// A plan, or a part of one, may be in force.
+    is_dirty: bool,
+    /// A job has ended. Until then, a plan of a previous daemon may be in force.
+    is_known: bool,
+    job: Option<Job>,
+    /// Why the last job failed.
+    refused: Option<LatencyReason>,
+    retry_at: Option<Duration>,
+    verify_at: Duration,
+    /// Queueing disciplines at the last verification, and true if the ifb was up.
+    seen: (Vec<QueueingDiscipline>, bool),
+}
+
+impl State {
+    pub(crate) fn configure(&mut self, settings: &Settings) {
+        if self.settings.as_ref() != Some(settings) {
+            self.settings = Some(settings.clone());
+        }
+    }
+
+    /// Sets the wanted plan, or why there is none. Returns the next job.
+    fn want(&mut self, wanted: Result<Option<Plan>, LatencyReason>, now: Now) -> Option<Job> {
+        if self.wanted.as_ref() != Some(&wanted) {
+            self.wanted = Some(wanted);
+            self.refused = None;
+            self.retry_at = None;
+            self.verify_at = now.mono;
+        }
+        self.next_job(now)
+    }
+
+    /// Notes queueing disciplines and the state of the ifb. A change, perhaps by another program,
+    /// triggers a verification at once.
+    fn see(&mut self, queues: &[QueueingDiscipline], is_up: bool, now: Now) {
+        if self.seen.0 != queues || self.seen.1 != is_up {
+            self.seen = (queues.to_vec(), is_up);
+            self.verify_at = now.mono;
+            // Another program may have left a device to us, so retry at once.
+            self.retry_at = None;
+        }
+    }
+
+    fn next_job(&mut self, now: Now) -> Option<Job> {
+        if self.job.is_some() || self.retry_at.is_some_and(|at| now.mono < at) {
+            return None;
+        }
+        let job = match self.wanted.as_ref()? {
+            Ok(Some(plan)) => {
+                let due = now.mono >= self.verify_at || self.in_force.as_ref() != Some(plan);
+                let before = self.in_force.clone();
+                due.then(|| Job::Apply { plan: plan.clone(), before })?
+            }
+            // A plan in force is not wanted any more, or shapes the wrong device.
+            Ok(None) | Err(_) => self.is_dirty.then_some(Job::Remove)?,
+        };
+        self.retry_at = None;
+        self.job = Some(job.clone());
+        Some(job)
+    }
+
+    fn done(&mut self, result: Result<Applied, Failure>, now: Now) -> Option<Job> {
+        let job = self.job.take()?;
+        self.is_known = true;
+        self.verify_at = now.mono + VERIFY_EVERY;
+        match (job, result) {
+            (Job::Apply { plan, .. }, Ok(_)) => {
+                self.refused = None;
+                self.is_dirty = true;
+                self.in_force = Some(plan);
+            }
+            (Job::Remove, Ok(_)) => {
+                self.refused = None;
+                self.is_dirty = false;
+                self.in_force = None;
+            }
+            (job, Err(Failure { reason, left })) => {
+                // Another plan may have been requested meanwhile.
+                let is_wanted = match (&job, &self.wanted) {
+                    (Job::Apply { plan, .. }, Some(Ok(Some(wanted)))) => plan == wanted,
+                    (Job::Remove, Some(Ok(None) | Err(_))) => true,
+                    (Job::Apply { .. } | Job::Remove, _) => false,
+                };
+                self.refused = is_wanted.then_some(reason);
+                self.retry_at = is_wanted.then_some(now.mono + RETRY);
+                self.is_dirty = left != Left::Nothing;
+                self.in_force = match (left, job) {
+                    (Left::Before, Job::Apply { before, .. }) => before,
+                    (Left::Before | Left::Nothing | Left::Unknown, _) => None,
+                };
+            }
+        }
+        self.next_job(now)
+    }
+
+    /// Returns the plan in force, if any.
+    pub(crate) fn in_force(&self) -> Option<&Plan> {
+        self.in_force.as_ref()
+    }
+
+    /// Returns true if latency control is wanted but not in force.
+    pub(crate) fn is_missing(&self) -> bool {
+        self.in_force.is_none() && self.reason().is_some()
+    }
+
+    /// Returns why the kernel's queues differ from the configuration; `None` if they do not.
+    fn reason(&self) -> Option<LatencyReason> {
+        if let Some(refused) = &self.refused {
+            return Some(refused.clone());
+        }
+        if !self.settings.as_ref().is_some_and(|settings| settings.enabled) {
+            return None;
+        }
+        match &self.wanted {
+            None | Some(Ok(None)) => Some(LatencyReason::Waiting),
+            Some(Err(reason)) => Some(reason.clone()),
+            Some(Ok(Some(plan))) if self.in_force.as_ref() == Some(plan) => None,
+            Some(Ok(Some(_))) => Some(LatencyReason::Applying),
+        }
+    }
+}
+
+/// Returns the devices of SQM's enabled queues.
+fn sqm_devices(values: &Value) -> BTreeSet<String> {
+    let package = values.as_object().map(Package::read).unwrap_or_default();
+    let enabled = package
+        .of("queue")
+        .filter(|queue| queue.text("enabled").and_then(uci::switch).unwrap_or_default());
+    enabled.filter_map(|queue| queue.text("interface")).map(str::to_owned).collect()
+}
+
+fn run(job: Job) -> AnyEffect {
+    AnyEffect::Latency(Effect::Run(Box::new(job)))
+}
+
+impl Core {
+    pub fn latency_event(&mut self, event: Event) -> Vec<AnyEffect> {
+        match event {
+            Event::Sqm(values) => {
+                self.latency.sqm = sqm_devices(&values);
+                self.plan_latency().into_iter().collect()
+            }
+            Event::Done(result) => self.latency_done(result),
+        }
+    }
+
+    fn latency_done(&mut self, result: Result<Applied, Failure>) -> Vec<AnyEffect> {
+        match &result {
+            Ok(Applied::Changed) => log::info!("queues of the WAN: changed"),
+            Ok(Applied::Unchanged) => {}
+            Err(failure) if self.latency.refused.as_ref() == Some(&failure.reason) => {}
+            Err(failure) => log::error!("queues of the WAN: {}", failure.reason),
+        }
+        let next = self.latency.done(result, self.now);
+        let hosts = self.latency.in_force().map(|plan| &plan.hosts);
+        let feeds = hosts.into_iter().flatten().map(|host| host.index).collect();
+        let topology = self.network.view().topology();
+        self.offload.ebpf_mut().set_feeds_cake(feeds, topology, self.now);
+        let mut effects: Vec<AnyEffect> = next.map(run).into_iter().collect();
+        effects.extend(self.serve_ebpf());
+        effects
+    }
+
+    /// Plans for the current network and configuration.
+    pub(crate) fn plan_latency(&mut self) -> Option<AnyEffect> {
+        if !self.network.is_complete(self.now) {
+            return None;
+        }
+        let wanted = self.wanted_latency()?;
+        let topology = self.network.topology();
+        let is_up = topology.link_named(IFB).is_some_and(|ifb| ifb.up);
+        self.latency.see(topology.queues(), is_up, self.now);
+        self.latency.want(wanted, self.now).map(run)
+    }
+
+    pub(crate) fn latency_second(&mut self) -> Option<AnyEffect> {
+        if self.latency.wanted.is_none() {
+            return self.plan_latency();
+        }
+        // A previous daemon may have left a plan in force.
+        self.latency.is_dirty |= !self.latency.is_known;
+        self.latency.next_job(self.now).map(run)
+    }
+
+    /// Returns the wanted plan; `None` before the first configuration.
+    fn wanted_latency(&self) -> Option<Result<Option<Plan>, LatencyReason>> {
+        let settings = self.latency.settings.as_ref()?;
+        if !settings.enabled {
+            return Some(Ok(None));
+        }
+        Some(self.latency_plan(settings).map(Some))
+    }
+
+    fn latency_plan(&self, settings: &Settings) -> Result<Plan, LatencyReason> {
+        let (firewall, interfaces) = (self.network.firewall(), self.network.view().interfaces());
+        let chosen: Option<&Interface> = match &settings.interface {
+            Some(name) => Some(
+                interfaces
+                    .iter()
+                    .find(|interface| interface.name == *name)
+                    .ok_or(LatencyReason::NoInterface { interface: name.clone() })?,
+            ),
+            None => interfaces.iter().find(|interface| firewall.is_wan(&interface.zone)),
+        };
+        let Interface { name, device, lower, proto, .. } = chosen.ok_or(LatencyReason::NoWan)?;
+        let wan = Wan { name, device, lower, proto };
+        let is_inner = |device: &str| {
+            let mut on = interfaces.iter().filter(|interface| interface.device == device);
+            on.any(|interface| !firewall.is_wan(&interface.zone))
+        };
+        let plan = plan(self.network.topology(), wan, settings, is_inner)?;
+        let engine = self.configuration.effective().map(|(settings, _)| settings.wanted());
+        if engine == Some(Engine::FlowtableHw) && !self.offload.hardware_is_unused() {
+            return Err(LatencyReason::Hardware);
+        }
+        let limited = |device: &&String| plan.sources.iter().any(|own| *own.name == ***device);
+        match self.latency.sqm.iter().find(limited) {
+            Some(device) => Err(LatencyReason::Sqm { device: device.clone() }),
+            None => Ok(plan),
+        }
+    }
+}

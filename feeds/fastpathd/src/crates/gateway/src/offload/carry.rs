@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! Connects the eBPF engine to the core: outcomes of attaching, network changes, and the updates of
+//! conntrack that it requests (timeouts, window tracking, marks).
+
+use ebpf::dependency::DependencyChange;
+use ruleset::Plan;
+
+use crate::conntrack;
+use crate::core::Core;
+use crate::effect::Effect as AnyEffect;
+use crate::offload::ebpf::{AttachOutcome, Served, without_window_tracking};
+use crate::offload::programs::ProgramsReason;
+
+impl Core {
+    /// Handles the outcome of attaching programs.
+    pub(crate) fn attached(
+        &mut self,
+        result: Result<AttachOutcome, ProgramsReason>,
+    ) -> Vec<AnyEffect> {
+        let offload = &mut self.offload;
+        offload.ebpf.attached(result, self.now);
+        let held = offload.held_devices();
+        self.network.view_mut().set_programs(held.clone());
+        offload.flowtable.set_held(held, offload.ebpf.why());
+        offload.ebpf.programs_changed(self.network.view(), self.now);
+        let mut effects = self.serve_ebpf();
+        effects.extend(self.replan());
+        effects.extend(self.answer_engine());
+        effects
+    }
+
+    /// Removes entries with endpoints that differ after these changes of the network.
+    pub(crate) fn dependencies_changed(&mut self, changes: &[DependencyChange]) -> Vec<AnyEffect> {
+        self.offload.ebpf.changed(changes, self.network.view(), self.now);
+        self.serve_ebpf()
+    }
+
+    pub(crate) fn ebpf_second(&mut self) -> Vec<AnyEffect> {
+        self.offload.ebpf.set_timeouts(self.sys.facts().timeouts);
+        self.offload.ebpf.second(self.now);
+        let mut effects = self.serve_ebpf();
+        if self.offload.ebpf.retry_due(self.now) {
+            effects.extend(self.replan());
+        }
+        effects
+    }
+
+    /// Executes the flow table's requests to the eBPF engine.
+    pub(crate) fn serve_ebpf(&mut self) -> Vec<AnyEffect> {
+        use conntrack::Effect::{ClearMarks, Confirm, Update};
+        let flows = self.conntrack.flows_mut();
+        let Served { extend, confirm, clear, started } =
+            self.offload.ebpf.serve(flows, self.network.view(), self.now);
+        let (version, start) = (flows.rules(), flows.reading_start());
+        let mut effects = Vec::new();
+        if !confirm.is_empty() {
+            effects.push(Confirm(confirm, start));
+        }
+        let bits = self.offload.flowtable().in_force().and_then(Plan::passed).map(|[a, b]| a | b);
+        if let (Some(bits), false) = (bits, clear.is_empty()) {
+            effects.push(ClearMarks(clear, bits, version));
+        }
+        if !extend.is_empty() {
+            effects.push(Update(extend));
+        }
+        // Disable window tracking once again: until a connection starts, conntrack records
+        // acknowledgements, and would reject a RST that follows later acknowledgements.
+        if !started.is_empty() {
+            effects.push(Update(started.iter().map(without_window_tracking).collect()));
+        }
+        effects.into_iter().map(AnyEffect::Conntrack).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests;

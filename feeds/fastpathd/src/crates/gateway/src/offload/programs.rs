@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! Why devices have no eBPF programs.
+
+use config::Cause;
+use ebpf::attach::AttachReason;
+use ebpf::devices::NotNative;
+
+config::coded! {
+    /// Why devices have no programs. `said` is the text of the loader or the kernel.
+    pub enum ProgramsReason {
+        Missing = "not-installed", "the package fastpathd-ebpf is not installed";
+        NotLoaded = "not-loaded",
+            "the eBPF programs are not in the kernel: loading them failed, see the system log";
+        // The loader could not be run, or has failed.
+        Loader { said: String } = "loader", "{said}";
+        // Programs are attached, but their maps cannot be used.
+        Maps { said: String } = "maps", "{said}";
+        Device { device: String, why: String } = "device", "{device}: {why}";
+    }
+}
+
+impl ProgramsReason {
+    /// Returns all codes, including the reasons of a single device.
+    #[must_use]
+    pub fn all_codes() -> Vec<&'static str> {
+        [&Self::CODES[..], &NotNative::CODES, &AttachReason::CODES].concat()
+    }
+
+    /// Shortens messages to their first line.
+    #[must_use]
+    pub fn brief(self) -> Self {
+        let first = |said: String| said.lines().next().unwrap_or_default().to_owned();
+        match self {
+            Self::Loader { said } => Self::Loader { said: first(said) },
+            Self::Maps { said } => Self::Maps { said: first(said) },
+            Self::Missing | Self::NotLoaded | Self::Device { .. } => self,
+        }
+    }
+
+    /// Returns the cause that `device` has no program, because of `why`.
+    #[must_use]
+    pub fn of(device: &str, why: &Cause) -> Cause {
+        let reason = Self::Device { device: device.to_owned(), why: why.text.clone() };
+        reason.cause().around(why.clone())
+    }
+}
