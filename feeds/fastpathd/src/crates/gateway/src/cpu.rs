@@ -11,9 +11,6 @@ use std::time::Duration;
 use config::Problem;
 use cpu::{Attempts, CpuPlan, Found, Machine, Settings, Steering, View};
 
-use crate::core::Core;
-use crate::effect::Effect as AnyEffect;
-
 /// Interval between readings of the machine: other programs may change affinities, too.
 const READ_EVERY: Duration = Duration::from_secs(10);
 
@@ -73,7 +70,7 @@ impl State {
     }
 
     /// Replans for this reading of the machine.
-    fn read(&mut self, sample: Sample, now: Duration) -> Vec<Effect> {
+    pub(crate) fn read(&mut self, sample: Sample, now: Duration) -> Vec<Effect> {
         let Sample { machine, steering, refusals } = sample;
         self.machine = Some(machine);
         self.refusals = refusals;
@@ -83,7 +80,7 @@ impl State {
     }
 
     /// Returns true if the machine is to be read. Called once a second.
-    fn second(&mut self, now: Duration) -> bool {
+    pub(crate) fn second(&mut self, now: Duration) -> bool {
         let due = now >= self.read_at;
         if due {
             self.read_at = now + READ_EVERY;
@@ -180,38 +177,13 @@ impl State {
         Some(cpu::differences(&self.plan, machine).len())
     }
 
-    /// Returns the devices to read the queues of: eligible ports, without tunnels.
-    fn devices(topology: &topology::Topology) -> BTreeSet<String> {
+    /// Reads the machine, with the queues of eligible ports, without tunnels.
+    pub(crate) fn reading(topology: &topology::Topology) -> Effect {
         let tunnels = topology.tunnels(true);
         let is_port =
             |device: &topology::LowestDevice| device.eligible && !tunnels.contains(&device.device);
         let lowest = topology.lowest().into_iter().filter(is_port);
-        lowest.map(|device| device.device.to_string()).collect()
-    }
-}
-
-impl Core {
-    pub fn cpu_event(&mut self, event: Event) -> Vec<AnyEffect> {
-        match event {
-            Event::Read(sample) => self.machine_read(*sample),
-        }
-    }
-
-    /// Handles a reading of CPUs and queues.
-    pub(crate) fn machine_read(&mut self, sample: Sample) -> Vec<AnyEffect> {
-        let before = self.cpu.is_known().then(|| self.cpu.threads());
-        let done = self.cpu.read(sample, self.now.mono);
-        let mut effects: Vec<AnyEffect> = done.into_iter().map(AnyEffect::Cpu).collect();
-        // The number of NFQUEUEs follows the plan, so a change needs other rules.
-        if before != Some(self.cpu.threads()) {
-            effects.extend(self.replan());
-        }
-        effects
-    }
-
-    pub(crate) fn cpu_second(&mut self) -> Option<AnyEffect> {
-        let due = self.cpu.second(self.now.mono);
-        due.then(|| AnyEffect::Cpu(Effect::Read(State::devices(self.network.topology()))))
+        Effect::Read(lowest.map(|device| device.device.to_string()).collect())
     }
 }
 

@@ -6,18 +6,32 @@ use crate::{
     api, configuration, conntrack, cpu, doctor, export, ips, latency, network, offload, rules,
 };
 
-#[derive(Debug, Clone, PartialEq)]
-#[expect(clippy::large_enum_variant, reason = "a handful exist at a time, none is kept")]
-pub enum Effect {
-    Api(api::Effect),
-    Configuration(configuration::Effect),
-    Conntrack(conntrack::Effect),
-    Cpu(cpu::Effect),
-    Doctor(doctor::Effect),
-    Export(export::Effect),
-    Ips(ips::Effect),
-    Latency(latency::Effect),
-    Network(network::Effect),
-    Offload(offload::Effect),
-    Rules(rules::Effect),
+macro_rules! effects {
+    ($($variant:ident($subsystem:ident),)*) => {
+        #[derive(Debug, Clone, PartialEq)]
+        #[expect(clippy::large_enum_variant, reason = "a handful exist at a time, none is kept")]
+        pub enum Effect {
+            $($variant($subsystem::Effect),)*
+        }
+
+        $(impl From<$subsystem::Effect> for Effect {
+            fn from(effect: $subsystem::Effect) -> Self {
+                Self::$variant(effect)
+            }
+        })*
+    };
+}
+
+effects! {
+    Api(api),
+    Configuration(configuration),
+    Conntrack(conntrack),
+    Cpu(cpu),
+    Doctor(doctor),
+    Export(export),
+    Ips(ips),
+    Latency(latency),
+    Network(network),
+    Offload(offload),
+    Rules(rules),
 }

@@ -11,15 +11,15 @@ use ruleset::Applied;
 use serde_json::Value;
 
 use crate::api;
-use crate::api::methods::{Outcome, call};
 use crate::core::Core;
+use crate::core::calls::{Outcome, call};
 use crate::cpu::Sample;
 use crate::effect::Effect as AnyEffect;
 pub(crate) use crate::lab::{
     configuration, established, lab_dump, lab_firewall, lab_network, link, route,
 };
 use crate::offload::ebpf::{AttachOutcome, OpenMaps};
-use crate::offload::{self, Program, flowtable::Job};
+use crate::offload::{self, flowtable::Job, programs::Program};
 use crate::sys::kernel::Machine;
 
 pub(crate) fn core() -> Core {

@@ -7,9 +7,10 @@ use std::time::Duration;
 use flows::Now;
 use serde_json::{Map, Value};
 
-use crate::api::methods::{METHODS, Outcome, call};
+use crate::api::methods::METHODS;
 use crate::configuration::FileReport;
 use crate::core::Core;
+use crate::core::calls::{Outcome, call};
 use crate::network::interfaces::{Firewall, parse_dump};
 use crate::network::names::Names;
 use crate::sys::kernel::{self, Machine};

@@ -11,9 +11,6 @@ use rules::{
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::core::Core;
-use crate::effect::Effect as AnyEffect;
-
 /// Delay after a start in milliseconds, so that the WAN comes up first.
 const FIRST: u64 = 60 * 1000;
 /// Delay after a change of the wanted sources in milliseconds, since more changes may follow.
@@ -284,33 +281,6 @@ impl Updates {
             rules: report.map_or(0, |report| report.rules),
             updated_ms: report.map_or(0, |report| report.fetched_ms),
         }
-    }
-}
-
-impl Core {
-    pub fn rules_event(&mut self, event: Event) -> Vec<AnyEffect> {
-        match event {
-            Event::Progress(step) => {
-                self.rules.progress(step);
-                Vec::new()
-            }
-            Event::Done(result) => {
-                let new = self.rules.done(result, self.now.unix_ms);
-                new.then_some(AnyEffect::Ips(crate::ips::Effect::ReloadRules)).into_iter().collect()
-            }
-        }
-    }
-
-    /// Starts an update, unless one is running.
-    pub(crate) fn update_rules(&mut self) -> Option<AnyEffect> {
-        let request = self.rules.start(&self.sys.machine().own_rules, self.now.unix_ms);
-        request.map(Effect::Update).map(AnyEffect::Rules)
-    }
-
-    pub(crate) fn rules_second(&mut self, offset_s: i64) -> Option<AnyEffect> {
-        self.rules.local_time(offset_s, self.now.unix_ms);
-        let request = self.rules.tick(&self.sys.machine().own_rules, self.now.unix_ms);
-        request.map(Effect::Update).map(AnyEffect::Rules)
     }
 }
 

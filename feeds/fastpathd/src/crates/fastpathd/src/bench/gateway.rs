@@ -7,8 +7,8 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use flows::Now;
-use gateway::api::methods::{Outcome, call};
 use gateway::core::Core;
+use gateway::core::calls::{Outcome, call};
 use gateway::effect::Effect;
 use gateway::event::Event;
 use gateway::lab::{configuration as values, lab_dump, lab_firewall, lab_network};

@@ -3,8 +3,6 @@
 
 use std::time::Duration;
 
-use gateway::api::status;
-use gateway::ips::answer;
 use serde::Serialize;
 
 use crate::bus::connection;
@@ -14,7 +12,7 @@ impl Daemon {
     /// Sends a `tick`. Called once a second.
     pub(crate) fn notify_tick(&self) {
         if self.subscribed {
-            self.notify("tick", &status::tick(&self.core));
+            self.notify("tick", &self.core.tick());
         }
     }
 
@@ -22,7 +20,7 @@ impl Daemon {
         let newest = self.core.ips().newest_alert();
         let Some(since) = self.alerts_notified.due(newest, self.core.now().mono) else { return };
         if self.subscribed {
-            self.notify("alert", &answer::news(&self.core, since));
+            self.notify("alert", &self.core.news(since));
         }
     }
 

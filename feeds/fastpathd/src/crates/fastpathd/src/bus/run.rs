@@ -2,7 +2,7 @@
 //! Handles events of ubus: connections, method calls and subscribers.
 
 use gateway::api::Effect;
-use gateway::api::methods::{self, Outcome};
+use gateway::core::calls::{self, Outcome};
 use gateway::effect::Effect as AnyEffect;
 use gateway::{configuration, ips, network};
 
@@ -51,7 +51,7 @@ impl Daemon {
     /// Calls a method. Returns the effects that the caller has to execute.
     pub(crate) fn invoke(&mut self, request: ubus::Request) -> Vec<AnyEffect> {
         let ubus::Request { method, args, reply, .. } = request;
-        match methods::call(&mut self.core, &method, args) {
+        match calls::call(&mut self.core, &method, args) {
             Outcome::Reply(answer, effects) => {
                 log_failure(&method, reply.table(answer));
                 effects

@@ -7,8 +7,9 @@ use health::{Condition, Level};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
+use crate::api::Subsystems;
 use crate::configuration::Problem;
-use crate::core::Core;
+use crate::doctor::{Doctor, Summary};
 use crate::network::wan::{Hindrance, Wan};
 
 /// A finding of the API. `code` is the check's id if the doctor checks the same fact.
@@ -42,26 +43,25 @@ impl Finding {
 }
 
 /// Returns all findings, worst first.
-pub(crate) fn findings(core: &Core, wans: &[Wan]) -> Vec<Finding> {
+pub(crate) fn findings(of: Subsystems<'_>, wans: &[Wan]) -> Vec<Finding> {
     let mut found = Vec::new();
-    found.extend(open_to_internet(&core.network.firewall().exposures));
-    let configuration = &core.configuration;
+    found.extend(open_to_internet(&of.network.firewall().exposures));
+    let configuration = of.configuration;
     found.extend(refused(configuration.error()).or_else(|| left_out(configuration.problems())));
-    found.extend(shared(core));
+    found.extend(shared(of));
     let mut add = |code, level, params: Value, text: String| {
         let params = if let Value::Object(params) = params { params } else { Map::new() };
         found.push(Finding { code, level, params, text, open: Vec::new() });
     };
-    let engine = core.offload.flowtable().report(core.now);
+    let engine = of.offload.flowtable().report(of.now);
     let differs = engine.wanted != engine.active;
     // Before the first configuration, no engine is wanted.
-    let is_configured = core.configuration.settings().is_some();
-    if is_configured && !engine.why.is_empty() && core.offload.flowtable().is_settled() && !differs
-    {
+    let is_configured = of.configuration.settings().is_some();
+    if is_configured && !engine.why.is_empty() && of.offload.flowtable().is_settled() && !differs {
         let text = format!("The last change was refused: {}", engine.why);
         add("nft-refused", Level::Error, json!({"why": engine.why}), text);
     }
-    let bare = core.offload.ebpf().why();
+    let bare = of.offload.ebpf().why();
     if !bare.text.is_empty() && engine.wanted == engine.active {
         let text = format!("Not every device has an eBPF program: {bare}");
         let (codes, mut params) = (bare.codes(), bare.params);
@@ -69,7 +69,7 @@ pub(crate) fn findings(core: &Core, wans: &[Wan]) -> Vec<Finding> {
         params.insert("why".to_owned(), bare.text.into());
         add("ebpf-partly", Level::Warning, params.into(), text);
     }
-    if core.sys.facts().forwarding == Some(false) {
+    if of.sys.facts().forwarding == Some(false) {
         let text = "Forwarding of IPv4 is off (net.ipv4.ip_forward).";
         add("forwarding-off", Level::Warning, Value::Null, text.to_owned());
     }
@@ -85,21 +85,49 @@ pub(crate) fn findings(core: &Core, wans: &[Wan]) -> Vec<Finding> {
         };
         add(problem, level, params, format!("{name} is {}", wan.why_down()));
     }
-    let resyncs = core.conntrack.refresh().resyncs();
-    if core.conntrack.refresh().lost_lately(core.now.mono) {
+    let resyncs = of.conntrack.refresh().resyncs();
+    if of.conntrack.refresh().lost_lately(of.now.mono) {
         let text = format!(
             "Connection events were lost {resyncs} times since the start; everything was read \
              again."
         );
         add("resync", Level::Notice, json!({"n": resyncs}), text);
     }
-    let unlisted = core.conntrack.flows().unlisted();
+    let unlisted = of.conntrack.flows().unlisted();
     if unlisted > 0 {
         let text = format!("The flow table is full: {unlisted} connections are not in it.");
         add("flows-full", Level::Warning, json!({"n": unlisted}), text);
     }
     found.sort_by_key(|f| std::cmp::Reverse(f.level));
     found
+}
+
+/// Returns field `doctor` of `status`, for the current conditions.
+pub(crate) fn doctor(of: Subsystems<'_>, conditions: &[Finding]) -> Doctor {
+    of.doctor.answer(doctor_summary(of, conditions))
+}
+
+/// Returns the summary of the doctor's last report, for the current conditions.
+pub(crate) fn doctor_summary(of: Subsystems<'_>, conditions: &[Finding]) -> Option<Summary> {
+    of.doctor.summary(|id| has_ended(of, id, conditions))
+}
+
+/// Returns true if a finding of this check has ended. Covers only checks that the daemon judges
+/// continuously, by the same rule.
+fn has_ended(of: Subsystems<'_>, id: &str, conditions: &[Finding]) -> bool {
+    match id {
+        "accounting-off" | "conntrack-full" | "flowtable-differs" | "flowtable-fw4" => {
+            conditions.iter().all(|condition| condition.code != id)
+        }
+        "ips-away" => {
+            let state = of.ips.inspection().condition().state;
+            health::inspection(state.name()).is_none()
+        }
+        "latency-missing" => !of.latency.is_missing(),
+        // The daemon is running if it answers.
+        "system-daemon" => true,
+        _ => false,
+    }
 }
 
 /// Returns the finding that the configuration is refused; `None` if `why` is empty.
@@ -120,25 +148,25 @@ fn left_out(problems: &[Problem]) -> Option<Finding> {
 }
 
 /// Returns the findings that the doctor reports, too, judged by the same functions.
-fn shared(core: &Core) -> Vec<Finding> {
+fn shared(of: Subsystems<'_>) -> Vec<Finding> {
     let mut found = Vec::new();
     let mut add = |condition: Option<Condition>, text: String| {
         found.extend(condition.map(|condition| Finding::of(condition, text)));
     };
-    let engine = core.offload.flowtable().report(core.now);
-    if core.configuration.settings().is_some() && core.offload.flowtable().is_settled() {
+    let engine = of.offload.flowtable().report(of.now);
+    if of.configuration.settings().is_some() && of.offload.flowtable().is_settled() {
         let (wanted, active) = (engine.wanted, engine.active);
         let text = format!("The engine is {active} although {wanted} is wanted: {}", engine.why);
         add(health::engine(wanted, active, &engine.why), text);
     }
-    let facts = core.sys.facts();
+    let facts = of.sys.facts();
     let text = "Connection accounting is off: flows have no byte counts and no rates. Set \
                 net.netfilter.nf_conntrack_acct to 1.";
     add(health::accounting(facts.accounting != Some(false)), text.to_owned());
     let text = "The firewall's own flow offloading is on; its rule comes first and takes flows \
                 away from ours. Set flow_offloading to 0 in /etc/config/firewall.";
-    add(health::firewall_offload(core.network.firewall().own_offload), text.to_owned());
-    let (count, limit) = (core.conntrack_total(), facts.conntrack_max);
+    add(health::firewall_offload(of.network.firewall().own_offload), text.to_owned());
+    let (count, limit) = (of.conntrack_total(), facts.conntrack_max);
     let text = format!("Conntrack is nearly full: {count} of {limit}.");
     add(health::conntrack(count, limit), text);
     found

@@ -4,9 +4,9 @@
 use flows::{Ratio, Totals};
 use serde::Serialize;
 
-use crate::api::health::{Finding, findings};
+use crate::api::Subsystems;
+use crate::api::health::{Finding, doctor, findings};
 use crate::configuration::Problem;
-use crate::core::Core;
 use crate::doctor::Doctor;
 use crate::ips::answer::{Summary, summary};
 use crate::latency::answer::{Latency, latency};
@@ -72,50 +72,50 @@ pub struct Tick<'a> {
     live: Live<'a>,
 }
 
-fn live(core: &Core) -> Live<'_> {
-    let wan = core.network.wans(core.sys.rates(), core.now);
-    let Totals { paths, local_flows, ended_flows, ratio } = core.conntrack.flows().totals();
+fn live(of: Subsystems<'_>) -> Live<'_> {
+    let wan = of.network.wans(of.sys.rates(), of.now);
+    let Totals { paths, local_flows, ended_flows, ratio } = of.conntrack.flows().totals();
     Live {
-        now_ms: core.now.unix_ms,
-        engine: core.offload.report(core.now),
+        now_ms: of.now.unix_ms,
+        engine: of.offload.report(of.now),
         paths,
         local_flows,
         ended_flows,
         ratio,
-        health: findings(core, &wan),
+        health: findings(of, &wan),
         wan,
-        cpu: core.sys.load(),
-        ips: summary(core),
+        cpu: of.sys.load(),
+        ips: summary(of.ips, of.rules.checked_ms()),
     }
 }
 
-pub(crate) fn status(core: &Core) -> Status<'_> {
-    let (machine, configuration) = (core.sys.machine(), &core.configuration);
-    let refresh = core.conntrack.refresh();
-    let live = live(core);
+pub(crate) fn status(of: Subsystems<'_>) -> Status<'_> {
+    let (machine, configuration) = (of.sys.machine(), of.configuration);
+    let refresh = of.conntrack.refresh();
+    let live = live(of);
     Status {
         version: env!("CARGO_PKG_VERSION"),
         kernel: &machine.kernel,
-        hostname: core.sys.hostname(),
-        started_ms: core.now.unix_ms_at(machine.started),
+        hostname: of.sys.hostname(),
+        started_ms: of.now.unix_ms_at(machine.started),
         conntrack: ConntrackState {
-            count: core.conntrack.flows().len(),
-            total: core.conntrack_total(),
-            limit: core.sys.facts().conntrack_max,
-            unlisted: core.conntrack.flows().unlisted(),
-            refused: core.sys.facts().refused,
+            count: of.conntrack.flows().len(),
+            total: of.conntrack_total(),
+            limit: of.sys.facts().conntrack_max,
+            unlisted: of.conntrack.flows().unlisted(),
+            refused: of.sys.facts().refused,
             refresh_ms: refresh.interval().as_millis(),
             dump_ms: refresh.took().as_millis(),
             resyncs: refresh.resyncs(),
         },
-        latency: latency(core),
-        doctor: core.doctor_answer(&live.health),
+        latency: latency(of.latency),
+        doctor: doctor(of, &live.health),
         live,
         configuration: InUse { digest: configuration.digest(), refused: configuration.refused() },
         problems: configuration.problems(),
     }
 }
 
-pub fn tick(core: &Core) -> Tick<'_> {
-    Tick { epoch: core.conntrack.flows().epoch(), live: live(core) }
+pub(crate) fn tick(of: Subsystems<'_>) -> Tick<'_> {
+    Tick { epoch: of.conntrack.flows().epoch(), live: live(of) }
 }

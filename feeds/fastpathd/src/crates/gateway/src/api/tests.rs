@@ -2,7 +2,8 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::api::methods::{METHODS, Outcome, call};
+use crate::api::methods::METHODS;
+use crate::core::calls::{Outcome, call};
 use crate::fixture::{ask, lab_firewall, running};
 use crate::offload::flowtable::EngineReason;
 use crate::offload::programs::ProgramsReason;
@@ -17,7 +18,7 @@ fn status_shows_the_wan() {
     assert_eq!(wan["session"], 1);
     assert_eq!(wan["up"], true);
     assert_eq!(wan["up_since_ms"], 1_000_000 - 60_000);
-    let ppp = core.network.topology().link_named("pppoe-wan").unwrap().index;
+    let ppp = core.network().topology().link_named("pppoe-wan").unwrap().index;
     core.network_changed(vec![
         topology::Change::LinkGone(ppp),
         topology::Change::Pppoe(Vec::new(), Vec::new()),

@@ -7,15 +7,11 @@ use model::Engine;
 use ruleset::{OnExit, Settings};
 use serde_json::Value;
 
-use crate::core::Core;
-use crate::effect::Effect as AnyEffect;
 use crate::offload::flowtable::Source;
-use package::Configuration;
+pub(crate) use package::Configuration;
 pub use package::{FileReport, Problem};
 
 mod package;
-#[cfg(test)]
-mod tests;
 
 /// Outcome of an attempt to read the configuration.
 #[derive(Debug)]
@@ -100,7 +96,7 @@ impl State {
         self.settings.as_ref().is_some_and(|settings| settings.on_exit == OnExit::Remove)
     }
 
-    fn use_settings(&mut self, settings: Settings) {
+    pub(crate) fn use_settings(&mut self, settings: Settings) {
         // A new engine in the file overrides an earlier command. A reload for another reason, such
         // as a network change, does not.
         if self.settings.as_ref().is_some_and(|old| old.wanted() != settings.wanted()) {
@@ -108,29 +104,24 @@ impl State {
         }
         self.settings = Some(settings);
     }
-}
 
-impl Core {
-    pub fn configuration_event(&mut self, event: Event) -> Vec<AnyEffect> {
-        match event {
-            Event::Read(values) => self.configuration_read(&values),
-            Event::Unreadable(why) => {
-                self.configuration_unreadable(why);
-                Vec::new()
-            }
-            Event::NotYet(why) => {
-                log::debug!("{why}");
-                Vec::new()
-            }
-        }
+    /// Takes the configuration that is to be tried again: it needs a device or zone that did not
+    /// exist.
+    pub(crate) fn take_unfit(&mut self) -> Option<Value> {
+        self.unfit.take()
     }
 
-    /// Applies the `values` of UCI package fastpath. An unusable configuration changes nothing and
-    /// is reported until a usable one is read, or until the missing devices exist.
-    pub(crate) fn configuration_read(&mut self, values: &Value) -> Vec<AnyEffect> {
-        self.configuration.unfit = None;
+    /// Reads the `values` of UCI package fastpath. `check` returns why this router cannot use it.
+    /// `None` for an unusable configuration, which changes nothing and is reported until a usable
+    /// one is read, or until the missing devices exist.
+    pub(crate) fn read(
+        &mut self,
+        values: &Value,
+        check: impl FnOnce(&Configuration) -> Result<(), SettingsError>,
+    ) -> Option<Configuration> {
+        self.unfit = None;
         let read = Configuration::read(values).and_then(|(read, warnings)| {
-            self.check(&read).inspect_err(|_| self.configuration.unfit = Some(values.clone()))?;
+            check(&read).inspect_err(|_| self.unfit = Some(values.clone()))?;
             Ok((read, warnings))
         });
         match read {
@@ -138,71 +129,32 @@ impl Core {
                 for warning in &warnings {
                     log::warn!("/etc/config/fastpath: {warning}");
                 }
-                self.configuration.error.clear();
-                self.configuration.problems = Problem::of_sections(&warnings, values);
-                self.configuration.refused.clear();
-                self.configuration.digest = config::digest(values);
-                self.use_configuration(&configuration)
+                self.error.clear();
+                self.problems = Problem::of_sections(&warnings, values);
+                self.refused.clear();
+                self.digest = config::digest(values);
+                Some(configuration)
             }
             Err(error) => {
-                self.configuration.refused = config::digest(values);
-                self.configuration.problems =
+                self.refused = config::digest(values);
+                self.problems =
                     error.problems.iter().map(|problem| Problem::of(problem, values)).collect();
                 let error = error.to_string();
-                if error != self.configuration.error {
+                if error != self.error {
                     log::error!("/etc/config/fastpath is not used: {error}");
                 }
-                self.configuration.error = error;
-                Vec::new()
+                self.error = error;
+                None
             }
         }
     }
 
     /// Reports a configuration that cannot be read.
-    pub(crate) fn configuration_unreadable(&mut self, why: String) {
+    pub(crate) fn unreadable(&mut self, why: String) {
         log::error!("/etc/config/fastpath is not used: {why}");
-        self.configuration.unfit = None;
-        self.configuration.refused.clear();
-        self.configuration.problems = vec![Problem::of_file(&why)];
-        self.configuration.error = why;
-    }
-
-    /// Checks that this router has the zones, ports and CPUs; unknown ones are assumed to exist.
-    fn check(&self, configuration: &Configuration) -> Result<(), SettingsError> {
-        let mut problems = Vec::new();
-        if self.network.zones_known() {
-            let places = self.network.places();
-            problems.extend(crate::ips::check(&configuration.main.policies, &places));
-        }
-        if self.network.is_known() {
-            problems.extend(ips::check_mode(&configuration.ips, &self.network.ports()).err());
-        }
-        problems.extend(self.cpu.check(&configuration.cpu, configuration.ips.enabled));
-        if problems.is_empty() { Ok(()) } else { Err(SettingsError { problems }) }
-    }
-
-    fn use_configuration(&mut self, configuration: &Configuration) -> Vec<AnyEffect> {
-        let inspection = configuration.ips.enabled;
-        self.doctor.read_again();
-        self.conntrack.set_shortest_refresh(configuration.main.refresh);
-        self.conntrack.flows_mut().count_hosts(configuration.main.metrics_hosts);
-        self.configuration.use_settings(configuration.main.clone());
-        let mut effects: Vec<AnyEffect> =
-            self.configure_ips(&configuration.ips, &configuration.main).into_iter().collect();
-        self.cpu.configure(&configuration.cpu, inspection);
-        self.latency.configure(&configuration.latency);
-        self.rules.configure(&configuration.rules, inspection, self.now.unix_ms);
-        effects.extend(self.configure_export(&configuration.exports));
-        effects.extend(self.replan());
-        effects
-    }
-
-    /// Replans for the changed network, and retries a configuration that did not fit.
-    pub(crate) fn replan_for_network(&mut self) -> Vec<AnyEffect> {
-        let mut effects = self.replan();
-        if let Some(values) = self.configuration.unfit.take() {
-            effects.extend(self.configuration_read(&values));
-        }
-        effects
+        self.unfit = None;
+        self.refused.clear();
+        self.problems = vec![Problem::of_file(&why)];
+        self.error = why;
     }
 }

@@ -5,17 +5,13 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use ctnetlink::{Entry, EntryUpdate, TcpState, Tuple};
-use flows::{FlowTable, ReadingStart, RulesVersion, StackCount};
+use flows::{FlowTable, Now, ReadingStart, RulesVersion, StackCount};
 use model::Connection;
 
-use crate::core::Core;
-use crate::effect::Effect as AnyEffect;
 use crate::offload::ebpf::Waiting;
 use refresh::Refresh;
 
 mod refresh;
-#[cfg(test)]
-mod tests;
 
 /// Look-ups per second, which take some milliseconds of CPU time on a small router.
 const LOOK_UPS: usize = 64;
@@ -113,124 +109,44 @@ impl State {
     pub(crate) fn set_shortest_refresh(&mut self, shortest: Duration) {
         self.refresh.set_shortest(shortest);
     }
-}
-
-impl Core {
-    pub fn conntrack_event(&mut self, event: Event) -> Vec<AnyEffect> {
-        let mut effects = match event {
-            Event::Changed(events) => self.entries_changed(&events),
-            Event::Lost => self.events_lost(),
-            Event::Counted(counts) => {
-                self.conntrack.flows.seen_by_stack(&counts, self.now);
-                Vec::new()
-            }
-            Event::Entries(entries) => self.entries_read(&entries),
-            Event::DumpEnded(complete) => self.dump_ended(complete),
-            Event::Sweep => self.sweep(),
-            Event::LookedUp(entries, start) => self.looked_up(&entries, start),
-            Event::Confirmed(connections, start) => self.confirmed(&connections, start),
-            Event::MarksCleared(connections, version) => self.marks_cleared(&connections, version),
-            Event::MarksKept(connections) => self.marks_kept(&connections),
-            Event::EventsRead(version) => self.earlier_events_read(version),
-        };
-        effects.extend(self.ask_routes());
-        effects.extend(self.export_records());
-        effects
-    }
 
     /// Ends the forwarded connections between these zones. Returns their number.
-    pub(crate) fn disconnect(&mut self, pairs: &[[Option<&str>; 2]]) -> (usize, Option<AnyEffect>) {
-        let connections = self.conntrack.flows().connections_between(pairs);
+    pub(crate) fn disconnect(&self, pairs: &[[Option<&str>; 2]]) -> (usize, Option<Effect>) {
+        let connections = self.flows.connections_between(pairs);
         let entries: Vec<_> = connections.iter().map(|one| (one.zone, one.orig)).collect();
         let number = entries.len();
         log::info!("{number} connections are ended");
-        (number, (number > 0).then_some(AnyEffect::Conntrack(Effect::Delete(entries))))
+        (number, (number > 0).then_some(Effect::Delete(entries)))
     }
 
-    /// Updates the flows of these events. Flows that have left inspection are looked up at once,
-    /// while their byte count is still close to the inspected bytes.
-    pub(crate) fn entries_changed(&mut self, events: &[ctnetlink::Event]) -> Vec<AnyEffect> {
-        let mut forged = Vec::new();
-        for event in events {
-            let event = match event {
-                ctnetlink::Event::New(_) => *event,
-                ctnetlink::Event::Update(entry) => {
-                    ctnetlink::Event::Update(self.reopened(entry, &mut forged))
-                }
-                ctnetlink::Event::Destroy(entry) => {
-                    let flows = &mut self.conntrack.flows;
-                    self.offload.ebpf_mut().connection_ended(entry, flows, self.now);
-                    *event
-                }
-            };
-            self.conntrack.flows.event(&event, self.now, self.network.view());
-        }
-        let departed = self.conntrack.flows.departed();
-        let mut effects = self.serve_ebpf();
-        effects.extend(reopening(forged));
-        if !departed.is_empty() {
-            effects.push(self.look_up(departed));
-        }
-        effects
-    }
-
-    pub(crate) fn events_lost(&mut self) -> Vec<AnyEffect> {
+    /// Requests another dump, because events were lost.
+    pub(crate) fn events_lost(&mut self, now: Now) {
         // A flood may lose events every second, so log the first loss only.
-        if !self.conntrack.refresh.lost_lately(self.now.mono) {
+        if !self.refresh.lost_lately(now.mono) {
             log::warn!("conntrack events were lost: reading the whole table again");
         }
-        self.conntrack.refresh.resync(self.now.mono);
-        self.dump_if_due()
-    }
-
-    /// Merges a batch of the dump under way.
-    pub(crate) fn entries_read(&mut self, entries: &[Entry]) -> Vec<AnyEffect> {
-        let mut forged = Vec::new();
-        for entry in entries {
-            let entry = self.reopened(entry, &mut forged);
-            self.conntrack.flows.merge(&entry, self.now, self.network.view());
-        }
-        let mut effects = self.serve_ebpf();
-        effects.extend(reopening(forged));
-        effects
+        self.refresh.resync(now.mono);
     }
 
     /// Ends the dump. After a `complete` one, flows without an entry are gone.
-    pub(crate) fn dump_ended(&mut self, complete: bool) -> Vec<AnyEffect> {
-        self.conntrack.flows.dump_over(self.now, complete);
-        self.conntrack.complete = complete;
-        self.sweep()
+    pub(crate) fn dump_ended(&mut self, complete: bool, now: Now) {
+        self.flows.dump_over(now, complete);
+        self.complete = complete;
     }
 
-    /// Removes a batch of flows that the dump lacks. The next dump waits for the last batch.
-    fn sweep(&mut self) -> Vec<AnyEffect> {
-        let more = self.conntrack.flows.sweep(SWEPT);
-        let mut effects = self.serve_ebpf();
-        if more {
-            effects.push(AnyEffect::Conntrack(Effect::Sweep));
-            return effects;
-        }
-        if self.conntrack.complete {
-            self.offload.ebpf_mut().dump_ended();
-        }
-        self.conntrack.refresh.done(self.cpu_time);
-        effects
+    /// Removes a batch of flows that the dump lacks. Returns true if there are more.
+    pub(crate) fn sweep(&mut self) -> bool {
+        self.flows.sweep(SWEPT)
     }
 
-    fn look_up(&self, keys: Vec<(u16, Tuple)>) -> AnyEffect {
-        AnyEffect::Conntrack(Effect::LookUp(keys, self.conntrack.flows.reading_start()))
+    /// Schedules the next dump. Returns true if the last one was complete.
+    pub(crate) fn swept(&mut self, cpu_time: Duration) -> bool {
+        self.refresh.done(cpu_time);
+        self.complete
     }
 
-    /// Updates flows from entries that were looked up.
-    pub(crate) fn looked_up(&mut self, entries: &[Entry], start: ReadingStart) -> Vec<AnyEffect> {
-        let mut forged = Vec::new();
-        for entry in entries {
-            let entry = self.reopened(entry, &mut forged);
-            self.conntrack.flows.refresh(&entry, start, self.now, self.network.view());
-        }
-        let mut effects = self.serve_ebpf();
-        effects.extend(reopening(forged));
-        effects
+    pub(crate) fn look_up(&self, keys: Vec<(u16, Tuple)>) -> Effect {
+        Effect::LookUp(keys, self.flows.reading_start())
     }
 
     /// Looks up connections after their marks were cleared: they may have passed the rules since.
@@ -238,77 +154,61 @@ impl Core {
         &mut self,
         connections: &[Connection],
         version: RulesVersion,
-    ) -> Vec<AnyEffect> {
+    ) -> Effect {
         for connection in connections {
-            self.conntrack.flows.mark_cleared(connection.id, version);
+            self.flows.mark_cleared(connection.id, version);
         }
-        let keys = connections.iter().map(|one| (one.zone, one.orig)).collect();
-        vec![self.look_up(keys)]
+        self.look_up(connections.iter().map(|one| (one.zone, one.orig)).collect())
     }
 
     /// Schedules a retry for marks that could not be cleared. The flows stay on the slow path.
-    fn marks_kept(&mut self, connections: &[Connection]) -> Vec<AnyEffect> {
-        let at = self.now.mono + RETRY;
-        self.conntrack.kept.extend(connections.iter().map(|one| (one.id, at)));
-        Vec::new()
+    pub(crate) fn marks_kept(&mut self, connections: &[Connection], now: Now) {
+        let at = now.mono + RETRY;
+        self.kept.extend(connections.iter().map(|one| (one.id, at)));
     }
 
     /// Retries to clear marks.
-    fn clear_kept(&mut self) -> Vec<AnyEffect> {
-        let now = self.now;
-        let conntrack = &mut self.conntrack;
+    pub(crate) fn clear_kept(&mut self, now: Now) {
         let due = |(_, at): &(&u64, &Duration)| **at <= now.mono;
-        let ids: Vec<u64> = conntrack.kept.iter().filter(due).map(|(id, _)| *id).collect();
+        let ids: Vec<u64> = self.kept.iter().filter(due).map(|(id, _)| *id).collect();
         for id in ids {
-            conntrack.kept.remove(&id);
-            conntrack.flows.mark_kept(id, now);
+            self.kept.remove(&id);
+            self.flows.mark_kept(id, now);
         }
-        self.serve_ebpf()
     }
 
     /// Notes that all events from before these rules have been reported.
-    fn earlier_events_read(&mut self, version: RulesVersion) -> Vec<AnyEffect> {
-        self.conntrack.reads_events = None;
-        self.conntrack.flows.events_read(version);
-        self.read_events().into_iter().collect()
+    pub(crate) fn earlier_events_read(&mut self, version: RulesVersion) -> Option<Effect> {
+        self.reads_events = None;
+        self.flows.events_read(version);
+        self.read_events()
     }
 
     /// Requests the events from before the last change of the rules, so that older connections can
     /// be distinguished from newer ones. One request at a time.
-    pub(crate) fn read_events(&mut self) -> Option<AnyEffect> {
-        let version = self.conntrack.flows.rules_without_events()?;
-        if self.conntrack.reads_events.is_some() {
+    pub(crate) fn read_events(&mut self) -> Option<Effect> {
+        let version = self.flows.rules_without_events()?;
+        if self.reads_events.is_some() {
             return None;
         }
-        self.conntrack.reads_events = Some(version);
-        Some(AnyEffect::Conntrack(Effect::ReadEvents(version)))
-    }
-
-    /// Confirms connections from conntrack entries that were read after their map entries were
-    /// added.
-    pub(crate) fn confirmed(
-        &mut self,
-        connections: &[(Waiting, Option<Entry>)],
-        start: ReadingStart,
-    ) -> Vec<AnyEffect> {
-        for (waiting, entry) in connections {
-            if self.offload.ebpf_mut().is_waiting(waiting) {
-                let (now, network) = (self.now, self.network.view());
-                let flows = &mut self.conntrack.flows;
-                flows.confirmed(waiting.connection.id, entry.as_ref(), start, now, network);
-            }
-        }
-        self.serve_ebpf()
+        self.reads_events = Some(version);
+        Some(Effect::ReadEvents(version))
     }
 
     /// Returns the entry without a FIN or RST that conntrack must not believe. Window tracking is
     /// off for offloaded connections, so conntrack accepts each FIN and RST that the programs leave
-    /// to the kernel (with options, fragmented or too long). Adds the updates that correct
-    /// conntrack to `forged`.
-    fn reopened(&mut self, entry: &Entry, forged: &mut Vec<EntryUpdate>) -> Entry {
+    /// to the kernel (with options, fragmented or too long). `reopen` returns conntrack's timeout
+    /// for a flow that is open for the programs. Adds the updates that correct conntrack to
+    /// `forged`.
+    pub(crate) fn reopened(
+        &self,
+        entry: &Entry,
+        forged: &mut Vec<EntryUpdate>,
+        reopen: impl FnOnce(u64) -> Option<Duration>,
+    ) -> Entry {
         let closing = entry.tcp_state.is_some_and(|state| state > TcpState::Established);
-        let id = self.conntrack.flows.offloading(entry).filter(|_| closing);
-        let Some(timeout) = id.and_then(|id| self.offload.ebpf_mut().reopen(id)) else {
+        let id = self.flows.offloading(entry).filter(|_| closing);
+        let Some(timeout) = id.and_then(reopen) else {
             return *entry;
         };
         forged.push(EntryUpdate {
@@ -322,40 +222,32 @@ impl Core {
     }
 
     /// Returns the number of conntrack's connections, whether the flow table has them or not.
-    pub(crate) fn conntrack_total(&self) -> u64 {
-        let listed = self.conntrack.flows.len() as u64;
-        self.sys.facts().conntrack_count.unwrap_or(listed)
+    /// `counted` is conntrack's own count.
+    pub(crate) fn total(&self, counted: Option<u64>) -> u64 {
+        counted.unwrap_or(self.flows.len() as u64)
     }
 
-    pub(crate) fn dump_if_due(&mut self) -> Vec<AnyEffect> {
-        let conntrack = &mut self.conntrack;
-        // Without the topology, every flow would lack a route.
-        if self.network.is_known() && conntrack.refresh.due(self.now.mono, self.cpu_time) {
-            conntrack.flows.dump_begin(self.now);
-            return vec![AnyEffect::Conntrack(Effect::Dump)];
+    /// Begins a dump if one is due. `cpu_time` is the CPU time of this process so far.
+    pub(crate) fn dump_if_due(&mut self, now: Now, cpu_time: Duration) -> Option<Effect> {
+        if !self.refresh.due(now.mono, cpu_time) {
+            return None;
         }
-        Vec::new()
+        self.flows.dump_begin(now);
+        Some(Effect::Dump)
     }
 
     /// Looks up young flows one by one while a dump every second is too expensive, so that new
     /// connections are soon shown as offloaded.
-    fn look_up_young(&self) -> Option<AnyEffect> {
-        if self.conntrack.refresh.interval() <= Duration::from_secs(1) {
+    pub(crate) fn look_up_young(&self) -> Option<Effect> {
+        if self.refresh.interval() <= Duration::from_secs(1) {
             return None;
         }
-        let young = self.conntrack.flows.young(LOOK_UPS);
+        let young = self.flows.young(LOOK_UPS);
         (!young.is_empty()).then(|| self.look_up(young))
-    }
-
-    pub(crate) fn conntrack_second(&mut self) -> Vec<AnyEffect> {
-        self.conntrack.flows.sample(self.now);
-        let mut effects = self.clear_kept();
-        effects.extend(self.dump_if_due());
-        effects.extend(self.look_up_young());
-        effects
     }
 }
 
-fn reopening(forged: Vec<EntryUpdate>) -> Option<AnyEffect> {
-    (!forged.is_empty()).then_some(AnyEffect::Conntrack(Effect::Update(forged)))
+/// Returns the request to correct conntrack by these updates.
+pub(crate) fn reopening(forged: Vec<EntryUpdate>) -> Option<Effect> {
+    (!forged.is_empty()).then_some(Effect::Update(forged))
 }

@@ -1,33 +1,41 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The state of all subsystems, without I/O, and the order in which they run each second.
+//! The state of all subsystems, without I/O. The files of this folder connect them.
 
 use std::time::Duration;
 
 use flows::Now;
 
+use crate::api::Subsystems;
+use crate::api::status::{self, Tick};
 use crate::effect::Effect;
 use crate::event::Event;
-use crate::sys::kernel::{Machine, Readings};
+use crate::ips::answer::{self, News};
+use crate::sys::kernel::Machine;
 use crate::{
     configuration, conntrack, cpu, doctor, export, ips, latency, network, offload, rules, sys,
 };
 
+pub mod calls;
+mod configure;
+mod reactions;
+mod second;
+
 #[derive(Debug)]
 pub struct Core {
-    pub(crate) now: Now,
+    now: Now,
     /// CPU time that this process has used.
-    pub(crate) cpu_time: Duration,
-    pub(crate) sys: sys::State,
-    pub(crate) configuration: configuration::State,
-    pub(crate) network: network::State,
-    pub(crate) conntrack: conntrack::State,
-    pub(crate) offload: offload::State,
-    pub(crate) ips: ips::State,
-    pub(crate) latency: latency::State,
-    pub(crate) rules: rules::Updates,
-    pub(crate) cpu: cpu::State,
-    pub(crate) doctor: doctor::State,
-    pub(crate) export: export::State,
+    cpu_time: Duration,
+    sys: sys::State,
+    configuration: configuration::State,
+    network: network::State,
+    conntrack: conntrack::State,
+    offload: offload::State,
+    ips: ips::State,
+    latency: latency::State,
+    rules: rules::Updates,
+    cpu: cpu::State,
+    doctor: doctor::State,
+    export: export::State,
 }
 
 impl Core {
@@ -105,6 +113,35 @@ impl Core {
         self.ips.not_written(why);
     }
 
+    pub(crate) fn subsystems(&self) -> Subsystems<'_> {
+        Subsystems {
+            now: self.now,
+            cpu_time: self.cpu_time,
+            sys: &self.sys,
+            configuration: &self.configuration,
+            network: &self.network,
+            conntrack: &self.conntrack,
+            offload: &self.offload,
+            ips: &self.ips,
+            latency: &self.latency,
+            rules: &self.rules,
+            cpu: &self.cpu,
+            doctor: &self.doctor,
+        }
+    }
+
+    /// Returns the payload of the notification `tick`.
+    #[must_use]
+    pub fn tick(&self) -> Tick<'_> {
+        status::tick(self.subsystems())
+    }
+
+    /// Returns the payload of the notification `alert`: the alerts after the alert `since`.
+    #[must_use]
+    pub fn news(&self, since: u64) -> News {
+        answer::news(&self.ips, self.conntrack.flows(), self.network.view(), since)
+    }
+
     /// Handles an event.
     pub fn handle(&mut self, event: Event) -> Vec<Effect> {
         match event {
@@ -120,26 +157,16 @@ impl Core {
             Event::Rules(event) => self.rules_event(event),
         }
     }
+}
 
-    /// Runs the periodic work of all subsystems. Called once a second.
-    pub fn second(&mut self, readings: &Readings) -> Vec<Effect> {
-        self.sys.read(readings, self.now.mono);
-        self.network.name_hosts(&readings.leases, &readings.hosts);
-        let mut effects = self.mtu6_second(&readings.mtu6);
-        effects.extend(self.ebpf_second());
-        effects.extend(self.conntrack_second());
-        effects.extend(self.network.second());
-        effects.extend(self.roaming_second());
-        effects.extend(self.routes_second());
-        effects.extend(self.flows_strayed());
-        effects.extend(self.flowtable_second());
-        effects.extend(self.latency_second());
-        effects.extend(self.cpu_second());
-        effects.extend(self.rules_second(readings.offset_s));
-        effects.extend(self.ips_second());
-        effects.extend(self.doctor_second(readings.doctor));
-        effects.extend(self.export_second());
-        effects
+#[cfg(test)]
+impl Core {
+    pub(crate) fn network_mut(&mut self) -> &mut network::State {
+        &mut self.network
+    }
+
+    pub(crate) fn conntrack_mut(&mut self) -> &mut conntrack::State {
+        &mut self.conntrack
     }
 }
 

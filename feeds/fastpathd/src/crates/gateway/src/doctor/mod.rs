@@ -5,17 +5,13 @@
 use std::time::Duration;
 
 use config::Cause;
+use flows::Now;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::api;
-use crate::core::Core;
-use crate::effect::Effect as AnyEffect;
 use schedule::{Ended, Schedule};
 
 mod schedule;
-#[cfg(test)]
-mod tests;
 
 /// Retry interval for a report that could not be read.
 const RETRY: Duration = Duration::from_secs(60);
@@ -194,7 +190,8 @@ impl Report {
 }
 
 impl State {
-    fn answer(&self, last: Option<Summary>) -> Doctor {
+    /// Returns field `doctor` of `status`, with this summary of the last report.
+    pub(crate) fn answer(&self, last: Option<Summary>) -> Doctor {
         let running = self.schedule.is_running();
         let reason = match (&self.failure, &self.last) {
             (Some(said), _) => Some(ReportReason::Failed { said: said.clone() }),
@@ -228,101 +225,67 @@ impl State {
         }
         self.standing = standing;
     }
-}
 
-impl Core {
-    /// Returns field `doctor` of `status`, for the current conditions.
-    pub(crate) fn doctor_answer(&self, conditions: &[api::health::Finding]) -> Doctor {
-        self.doctor.answer(self.doctor_summary(conditions))
+    /// Returns the summary of the last report. Findings of checks for which `has_ended` is true
+    /// count as ok.
+    pub(crate) fn summary(&self, has_ended: impl Fn(&str) -> bool) -> Option<Summary> {
+        Some(self.last.as_ref()?.summary(has_ended))
     }
 
-    /// Returns the summary of the last report, for the current conditions.
-    pub(crate) fn doctor_summary(&self, conditions: &[api::health::Finding]) -> Option<Summary> {
-        let report = self.doctor.last.as_ref()?;
-        Some(report.summary(|id| self.has_ended(id, conditions)))
-    }
-
-    /// Returns true if a finding of this check has ended. Covers only checks that the daemon judges
-    /// continuously, by the same rule.
-    fn has_ended(&self, id: &str, conditions: &[api::health::Finding]) -> bool {
-        match id {
-            "accounting-off" | "conntrack-full" | "flowtable-differs" | "flowtable-fw4" => {
-                conditions.iter().all(|condition| condition.code != id)
-            }
-            "ips-away" => {
-                let state = self.ips.inspection().condition().state;
-                health::inspection(state.name()).is_none()
-            }
-            "latency-missing" => !self.latency.is_missing(),
-            // The daemon is running if it answers.
-            "system-daemon" => true,
-            _ => false,
-        }
-    }
-
-    /// Returns the state of the router that the checks depend on, besides the configuration.
-    fn standing(&self) -> String {
-        let engine = self.offload.flowtable().active().name();
-        let inspection = self.ips.inspection().condition().state.name();
-        let wans = self.network.wans(self.sys.rates(), self.now);
-        let up = wans.iter().map(|wan| format!(" {} {}", wan.name, wan.up));
-        format!("{engine} {inspection}{}", up.collect::<String>())
-    }
-
-    /// Reads a new report, and starts a run if one is due. Called once a second.
-    pub(crate) fn doctor_second(&mut self, marks: Marks) -> Vec<AnyEffect> {
-        let now = self.now.mono;
-        let cpus = self.sys.load();
-        #[expect(clippy::cast_precision_loss, reason = "a router has few CPUs")]
-        let load = cpus.iter().map(|cpu| cpu.busy).sum::<f64>() / cpus.len().max(1) as f64;
-        let standing = self.standing();
-        let doctor = &mut self.doctor;
-        doctor.see_standing(standing, now);
-        doctor.see(marks, now);
+    /// Reads a new report, and starts a run if one is due. `standing` is the state of the router
+    /// that the checks depend on, besides the configuration; `load` is the load of all CPUs. Called
+    /// once a second.
+    pub(crate) fn second(
+        &mut self,
+        marks: Marks,
+        standing: String,
+        load: f64,
+        now: Duration,
+    ) -> Vec<Effect> {
+        self.see_standing(standing, now);
+        self.see(marks, now);
         let mut effects = Vec::new();
-        let unread = marks.report.is_some() && marks.report != doctor.read;
-        if unread && now >= doctor.not_before {
-            doctor.read = marks.report;
-            effects.push(AnyEffect::Doctor(Effect::Read));
+        let unread = marks.report.is_some() && marks.report != self.read;
+        if unread && now >= self.not_before {
+            self.read = marks.report;
+            effects.push(Effect::Read);
         }
-        if doctor.schedule.begins(now, load) {
-            effects.push(AnyEffect::Doctor(Effect::Run));
+        if self.schedule.begins(now, load) {
+            effects.push(Effect::Run);
         }
         effects
     }
 
-    pub fn doctor_event(&mut self, event: Event) -> Vec<AnyEffect> {
-        let Self { now, doctor, .. } = self;
+    pub(crate) fn event(&mut self, event: Event, now: Now) {
         match event {
             Event::Ran(Ok(())) => {
-                doctor.failure = None;
-                doctor.schedule.ended(now.mono, Ended::Well);
+                self.failure = None;
+                self.schedule.ended(now.mono, Ended::Well);
             }
-            Event::Ran(Err(Refused::Busy)) => doctor.schedule.ended(now.mono, Ended::Busy),
+            Event::Ran(Err(Refused::Busy)) => self.schedule.ended(now.mono, Ended::Busy),
             Event::Ran(Err(Refused::Failed(said))) => {
                 log::warn!("the doctor's checks failed to run: {said}");
-                doctor.failure = Some(said);
-                doctor.schedule.ended(now.mono, Ended::Failed);
+                self.failure = Some(said);
+                self.schedule.ended(now.mono, Ended::Failed);
             }
             Event::Read(report) => match report.and_then(Report::read) {
                 Ok(report) => {
                     // The clock may have been set back meanwhile, so saturate.
                     let age = now.unix_ms.saturating_sub(report.at_ms);
-                    doctor.schedule.reported(now.mono, Duration::from_millis(age));
+                    self.schedule.reported(now.mono, Duration::from_millis(age));
                     // A newer report ends a failure: rpcd may lose the answer of a run that wrote a
                     // report.
-                    if doctor.last.as_ref().is_none_or(|last| last.at_ms < report.at_ms) {
-                        doctor.failure = None;
+                    if self.last.as_ref().is_none_or(|last| last.at_ms < report.at_ms) {
+                        self.failure = None;
                     }
-                    doctor.last = Some(report);
+                    self.last = Some(report);
                 }
                 Err(said) => {
                     log::warn!("reading the doctor's report: {said}");
-                    doctor.read = None;
-                    doctor.not_before = now.mono + RETRY;
+                    self.read = None;
+                    self.not_before = now.mono + RETRY;
                 }
             },
         }
-        Vec::new()
     }
 }

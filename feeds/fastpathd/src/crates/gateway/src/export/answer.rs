@@ -4,8 +4,7 @@
 use config::Cause;
 use serde::Serialize;
 
-use crate::core::Core;
-use crate::export::{Export, ExportReason};
+use crate::export::{Export, ExportReason, State};
 
 /// All collectors (`exports.json`).
 #[derive(Debug, Serialize)]
@@ -29,7 +28,7 @@ struct Row {
     cause: Cause,
 }
 
-pub(crate) fn exports(core: &Core) -> Exports {
+pub(crate) fn exports(state: &State) -> Exports {
     let row = |Export { settings, progress, .. }: &Export| {
         let cause = progress.reason.as_ref().map(ExportReason::cause).unwrap_or_default();
         Row {
@@ -47,5 +46,5 @@ pub(crate) fn exports(core: &Core) -> Exports {
             cause,
         }
     };
-    Exports { exports: core.export.exports.iter().map(row).collect() }
+    Exports { exports: state.exports.iter().map(row).collect() }
 }

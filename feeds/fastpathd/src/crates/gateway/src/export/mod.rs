@@ -5,19 +5,15 @@
 use std::rc::Rc;
 use std::time::Duration;
 
-use flows::{FlowRecord, RecordTimeouts};
+use flows::{FlowRecord, Now, RecordTimeouts};
 use ipfix::Queue;
 use ips::EventLine;
-
-use crate::core::Core;
-use crate::effect::Effect as AnyEffect;
+use topology::Topology;
 
 pub(crate) mod answer;
 mod progress;
 mod record;
 mod settings;
-#[cfg(test)]
-mod tests;
 pub mod way;
 
 pub use progress::{ExportReason, ExportState, Progress};
@@ -45,9 +41,6 @@ pub enum Effect {
     Ways(Ways),
 }
 
-/// Flows per batch of records, a small part of a queue.
-const FLOWS: usize = 2000;
-
 /// Distinguishes an exporter from earlier ones with other settings.
 pub type Serial = u64;
 
@@ -56,10 +49,10 @@ pub type Interfaces = Rc<[(u32, Rc<str>)]>;
 
 /// A collector of the configuration.
 #[derive(Debug)]
-struct Export {
-    serial: Serial,
-    settings: Settings,
-    progress: Progress,
+pub(crate) struct Export {
+    pub(crate) serial: Serial,
+    pub(crate) settings: Settings,
+    pub(crate) progress: Progress,
 }
 
 #[derive(Debug, Default)]
@@ -82,7 +75,7 @@ impl State {
     }
 
     /// Returns the shortest timeouts, because all collectors get the same records.
-    fn timeouts(&self) -> Option<RecordTimeouts> {
+    pub(crate) fn timeouts(&self) -> Option<RecordTimeouts> {
         let seconds = |of: fn(&ipfix::Settings) -> u32| {
             self.of_flows().map(of).min().map(|seconds| Duration::from_secs(seconds.into()))
         };
@@ -90,113 +83,84 @@ impl State {
         let idle = seconds(|settings| settings.idle_timeout)?;
         Some(RecordTimeouts { active, idle })
     }
-}
 
-impl Core {
-    pub fn export_event(&mut self, event: Event) -> Vec<AnyEffect> {
+    pub(crate) fn event(&mut self, event: Event) {
         match event {
             Event::Progress(serial, progress) => {
-                let mut exports = self.export.exports.iter_mut();
+                let mut exports = self.exports.iter_mut();
                 if let Some(export) = exports.find(|export| export.serial == serial) {
                     export.progress = progress;
                 }
-                Vec::new()
             }
         }
     }
 
-    /// Applies settings. Keeps exporters with unchanged settings, and their counts.
-    pub(crate) fn configure_export(&mut self, settings: &[Settings]) -> Option<AnyEffect> {
-        let state = &mut self.export;
-        if state.exports.iter().map(|export| &export.settings).eq(settings) {
+    /// Applies settings. Keeps exporters with unchanged settings, and their counts. `None` if
+    /// nothing has changed.
+    pub(crate) fn configure(&mut self, settings: &[Settings], now: Now) -> Option<Effect> {
+        if self.exports.iter().map(|export| &export.settings).eq(settings) {
             return None;
         }
-        let mut before = std::mem::take(&mut state.exports);
+        let mut before = std::mem::take(&mut self.exports);
         for wanted in settings {
             let same = before.iter().position(|export| export.settings == *wanted);
-            state.exports.push(same.map_or_else(
+            self.exports.push(same.map_or_else(
                 || {
-                    state.last += 1;
-                    let (serial, settings) = (state.last, wanted.clone());
-                    let progress = Progress::begin(settings.is_enabled(), self.now.unix_ms);
+                    self.last += 1;
+                    let (serial, settings) = (self.last, wanted.clone());
+                    let progress = Progress::begin(settings.is_enabled(), now.unix_ms);
                     Export { serial, settings, progress }
                 },
                 |at| before.swap_remove(at),
             ));
         }
-        let timeouts = state.timeouts();
-        self.conntrack.flows_mut().record(timeouts, self.now);
-        let used = self.export.exports.iter().filter(|export| export.settings.is_enabled());
-        let run = used.map(|export| (export.serial, export.settings.clone())).collect();
-        Some(AnyEffect::Export(Effect::Run(run)))
-    }
-
-    /// Sends the records that conntrack's entries and events have caused.
-    pub(crate) fn export_records(&mut self) -> Option<AnyEffect> {
-        let records = self.conntrack.flows_mut().records();
-        (!records.is_empty()).then(|| AnyEffect::Export(Effect::Send(self.encoded(&records))))
-    }
-
-    fn encoded(&self, records: &[FlowRecord]) -> Queue {
-        let topology = self.network.view().topology();
-        let index = |device: &str| topology.link_named(device).map_or(0, |link| link.index);
-        let mut queue = Queue::new();
-        for one in records {
-            queue.push(&record::flow(one, index));
-        }
-        queue
+        let used = self.exports.iter().filter(|export| export.settings.is_enabled());
+        Some(Effect::Run(used.map(|export| (export.serial, export.settings.clone())).collect()))
     }
 
     /// Returns the collectors that are receiving flow records.
-    pub fn reading_records(&self) -> Vec<Serial> {
+    pub(crate) fn reading_records(&self) -> Vec<Serial> {
         let reads = |one: &&Export| {
             let progress = &one.progress;
             let reached = progress.state == ExportState::Up && progress.reason.is_none();
             reached && one.settings.of_flows().is_some()
         };
-        self.export.exports.iter().filter(reads).map(|export| export.serial).collect()
-    }
-
-    /// Returns the last records of the next batch of flows, from index `next` of the table on;
-    /// `None` after the last batch.
-    pub fn last_records(&mut self, next: &mut usize) -> Option<Queue> {
-        let now = self.now;
-        let flows = self.conntrack.flows_mut();
-        if *next >= flows.len() {
-            return None;
-        }
-        flows.record_rest(*next..*next + FLOWS, now);
-        *next += FLOWS;
-        let records = flows.records();
-        Some(self.encoded(&records))
+        self.exports.iter().filter(reads).map(|export| export.serial).collect()
     }
 
     /// Forwards events unchanged, if any collector wants them.
-    pub(crate) fn export_events(&self, lines: Vec<EventLine>) -> Option<AnyEffect> {
-        let wanted = |line: &EventLine| self.export.enabled().any(|one| one.takes(line.kind));
-        lines.iter().any(wanted).then_some(AnyEffect::Export(Effect::HandOn(lines)))
+    pub(crate) fn hand_on(&self, lines: Vec<EventLine>) -> Option<Effect> {
+        let wanted = |line: &EventLine| self.enabled().any(|one| one.takes(line.kind));
+        lines.iter().any(wanted).then_some(Effect::HandOn(lines))
     }
 
-    pub(crate) fn export_second(&mut self) -> Vec<AnyEffect> {
-        self.export_ways().into_iter().chain(self.export_interfaces()).collect()
+    /// Sets the devices that messages may leave by; `ways` returns `None` before they are known.
+    pub(crate) fn set_ways(&mut self, ways: impl FnOnce() -> Option<Ways>) -> Option<Effect> {
+        self.enabled().next()?;
+        let ways = ways().filter(|ways| self.ways.as_ref() != Some(ways))?;
+        self.ways = Some(ways.clone());
+        Some(Effect::Ways(ways))
     }
 
-    fn export_ways(&mut self) -> Option<AnyEffect> {
-        self.export.enabled().next()?;
-        let ways = self.ways().filter(|ways| self.export.ways.as_ref() != Some(ways))?;
-        self.export.ways = Some(ways.clone());
-        Some(AnyEffect::Export(Effect::Ways(ways)))
-    }
-
-    fn export_interfaces(&mut self) -> Option<AnyEffect> {
-        self.export.of_flows().next()?;
-        let links = self.network.view().topology().links();
-        let current = || links.map(|link| (link.index, Rc::from(&*link.name)));
-        let interfaces: Interfaces = current().collect();
-        if interfaces == self.export.interfaces {
+    /// Sets indexes and names of the devices.
+    pub(crate) fn set_interfaces(&mut self, topology: &Topology) -> Option<Effect> {
+        self.of_flows().next()?;
+        let current = topology.links().map(|link| (link.index, Rc::from(&*link.name)));
+        let interfaces: Interfaces = current.collect();
+        if interfaces == self.interfaces {
             return None;
         }
-        self.export.interfaces = interfaces.clone();
-        Some(AnyEffect::Export(Effect::Interfaces(interfaces)))
+        self.interfaces = interfaces.clone();
+        Some(Effect::Interfaces(interfaces))
     }
+}
+
+/// Encodes records with the indexes of devices.
+pub(crate) fn encoded(records: &[FlowRecord], topology: &Topology) -> Queue {
+    let index = |device: &str| topology.link_named(device).map_or(0, |link| link.index);
+    let mut queue = Queue::new();
+    for one in records {
+        queue.push(&record::flow(one, index));
+    }
+    queue
 }

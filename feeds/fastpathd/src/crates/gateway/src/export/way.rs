@@ -3,11 +3,14 @@
 //! kernel's route. Any host on the Internet's side may claim a private address, so a collector with
 //! such an address has to be on the inner side.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 
-use crate::core::Core;
-use crate::export::{ExportReason, Settings};
+use topology::Topology;
+
+use crate::export::progress::ExportReason;
+use crate::export::settings::Settings;
+use crate::network::interfaces::{Firewall, Interface};
 
 /// The loopback device of every network namespace.
 const LOOPBACK: u32 = 1;
@@ -22,6 +25,28 @@ pub struct Ways {
 }
 
 impl Ways {
+    /// Returns the devices that messages may leave by. `zones` have the devices of each zone.
+    pub(crate) fn of(
+        zones: &BTreeMap<String, BTreeSet<String>>,
+        firewall: &Firewall,
+        interfaces: &[Interface],
+        topology: &Topology,
+    ) -> Self {
+        let (outer, inner): (Vec<_>, Vec<_>) =
+            zones.iter().partition(|(zone, _)| firewall.is_wan(zone));
+        let has = |zones: &[(&String, &BTreeSet<String>)], name: &str| {
+            zones.iter().any(|(_, devices)| devices.contains(name))
+        };
+        let links = topology.links();
+        let inner = links
+            .filter(|link| has(&inner, &link.name) && !has(&outer, &link.name))
+            .map(|link| (link.index, link.name.to_string()))
+            .collect();
+        let up = interfaces.iter().filter(|one| one.up && !one.device.is_empty());
+        let interfaces = up.map(|one| (one.name.clone(), one.device.clone())).collect();
+        Self { inner, interfaces }
+    }
+
     /// Returns the device to bind a socket to; `None` for any. `egress` returns the index of the
     /// device that the kernel uses for our own packets to an address.
     ///
@@ -48,30 +73,6 @@ impl Ways {
                 None => Err(ExportReason::NoRoute),
             },
         }
-    }
-}
-
-impl Core {
-    /// Returns the devices that messages may leave by; `None` before zones and links are known.
-    pub(super) fn ways(&self) -> Option<Ways> {
-        let network = &self.network;
-        if !network.zones_known() || !network.is_complete(self.now) {
-            return None;
-        }
-        let (zones, firewall) = (network.places().zones, network.firewall());
-        let (outer, inner): (Vec<_>, Vec<_>) =
-            zones.iter().partition(|(zone, _)| firewall.is_wan(zone));
-        let has = |zones: &[(&String, &std::collections::BTreeSet<String>)], name: &str| {
-            zones.iter().any(|(_, devices)| devices.contains(name))
-        };
-        let links = network.topology().links();
-        let inner = links
-            .filter(|link| has(&inner, &link.name) && !has(&outer, &link.name))
-            .map(|link| (link.index, link.name.to_string()))
-            .collect();
-        let up = network.view().interfaces().iter().filter(|one| one.up && !one.device.is_empty());
-        let interfaces = up.map(|one| (one.name.clone(), one.device.clone())).collect();
-        Some(Ways { inner, interfaces })
     }
 }
 

@@ -6,16 +6,18 @@ use std::collections::BTreeSet;
 use std::net::IpAddr;
 
 use config::Cause;
-use flows::{Network, QueryError, Request};
+use flows::{FlowTable, Network, Now, QueryError, Request};
 use ips::{AlertFilter, Page, Row, Visibility};
 use ruleset::Policy;
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::core::Core;
+use crate::ips::State;
 use crate::ips::flow_context::FlowContext;
 use crate::ips::inspection::unix_ms;
-use crate::rules::RulesView;
+use crate::network;
+use crate::network::view::NetworkView;
+use crate::rules::{RulesView, Updates};
 
 /// Inspection in `status` and `tick`.
 #[derive(Debug, Serialize)]
@@ -30,18 +32,18 @@ pub(crate) struct Summary<'a> {
     rules_ms: u64,
 }
 
-pub(crate) fn summary(core: &Core) -> Summary<'_> {
-    let condition = core.ips.inspection.condition();
-    let (alerts_kept, alerts_since_ms) = core.ips.events.alerts.kept();
+pub(crate) fn summary(state: &State, rules_ms: u64) -> Summary<'_> {
+    let condition = state.inspection.condition();
+    let (alerts_kept, alerts_since_ms) = state.events.alerts.kept();
     Summary {
         state: condition.state.name(),
         why: &condition.why.text,
         cause: &condition.why,
-        alerts: core.ips.events.alerts.last(),
+        alerts: state.events.alerts.last(),
         alerts_kept,
         alerts_since_ms,
-        blocks: core.ips.inspection.blocks.len(),
-        rules_ms: core.rules.checked_ms(),
+        blocks: state.inspection.blocks.len(),
+        rules_ms,
     }
 }
 
@@ -139,33 +141,38 @@ struct RuleView<'a> {
     action: &'static str,
 }
 
-pub(crate) fn ips(core: &Core) -> IpsView<'_> {
-    let inspection = &core.ips.inspection;
+pub(crate) fn ips<'a>(
+    state: &'a State,
+    rules: &'a Updates,
+    network: &'a network::State,
+    now: Now,
+) -> IpsView<'a> {
+    let inspection = &state.inspection;
     let condition = inspection.condition();
     let settings = &inspection.settings;
     let threads = &inspection.threads;
     IpsView {
         state: condition.state.name(),
-        since_ms: unix_ms(condition.since, core.now),
+        since_ms: unix_ms(condition.since, now),
         why: &condition.why.text,
         cause: &condition.why,
         enabled: settings.enabled,
         mode: settings.mode.name(),
         fail: settings.fail.name(),
         block: settings.block,
-        suricata: suricata(core),
-        queues: if inspection.is_inline() { queues(core) } else { Vec::new() },
+        suricata: suricata(state),
+        queues: if inspection.is_inline() { queues(state) } else { Vec::new() },
         management_cpus: if threads.affinity { threads.management.clone() } else { Vec::new() },
-        counters: counters(core),
-        events: Events { connected: core.ips.events.connected, counts: core.ips.events.counts },
-        visible: Visibility::ALL.into_iter().map(|kind| visible(core, kind)).collect(),
-        rules: core.rules.view(inspection.seen().rules.unwrap_or_default()),
-        policy: policy(core),
+        counters: counters(state),
+        events: Events { connected: state.events.connected, counts: state.events.counts },
+        visible: Visibility::ALL.into_iter().map(|kind| visible(state, kind)).collect(),
+        rules: rules.view(inspection.seen().rules.unwrap_or_default()),
+        policy: policy(state, network),
     }
 }
 
-fn suricata(core: &Core) -> Suricata<'_> {
-    let inspection = &core.ips.inspection;
+fn suricata(state: &State) -> Suricata<'_> {
+    let inspection = &state.inspection;
     let seen = inspection.seen();
     Suricata {
         version: &inspection.version,
@@ -176,8 +183,8 @@ fn suricata(core: &Core) -> Suricata<'_> {
     }
 }
 
-fn queues(core: &Core) -> Vec<QueueView> {
-    let inspection = &core.ips.inspection;
+fn queues(state: &State) -> Vec<QueueView> {
+    let inspection = &state.inspection;
     let placed = inspection.threads.placed();
     inspection
         .queue_numbers()
@@ -197,8 +204,8 @@ fn queues(core: &Core) -> Vec<QueueView> {
         .collect()
 }
 
-fn counters(core: &Core) -> Counters {
-    let inspection = &core.ips.inspection;
+fn counters(state: &State) -> Counters {
+    let inspection = &state.inspection;
     let counted = |name: &str| inspection.counter(name);
     let suricata = &inspection.counters;
     let queues = inspection.seen().queues.iter().flatten();
@@ -217,8 +224,8 @@ fn counters(core: &Core) -> Counters {
     }
 }
 
-fn visible(core: &Core, kind: Visibility) -> VisibleView {
-    let visible = &core.ips.events.visible;
+fn visible(state: &State, kind: Visibility) -> VisibleView {
+    let visible = &state.events.visible;
     let volume = visible.volume(kind);
     let tls = kind == Visibility::Tls;
     VisibleView {
@@ -231,17 +238,17 @@ fn visible(core: &Core, kind: Visibility) -> VisibleView {
     }
 }
 
-fn policy(core: &Core) -> PolicyView<'_> {
-    let settings = &core.ips.inspection.settings;
-    let vlans = core.network.topology().links().filter_map(|link| link.kind.vlan());
+fn policy<'a>(state: &'a State, network: &'a network::State) -> PolicyView<'a> {
+    let settings = &state.inspection.settings;
+    let vlans = network.topology().links().filter_map(|link| link.kind.vlan());
     PolicyView {
         default: settings.default.name(),
         budget_bytes: settings.budget_bytes,
         budget_packets: settings.budget_packets,
         exempt: settings.exempt.iter().map(ToString::to_string).collect(),
-        zones: core.network.firewall().zones().collect(),
+        zones: network.firewall().zones().collect(),
         vlans: vlans.collect::<BTreeSet<u16>>().into_iter().collect(),
-        policies: core.ips.inspection.policies.iter().map(rule).collect(),
+        policies: state.inspection.policies.iter().map(rule).collect(),
     }
 }
 
@@ -267,30 +274,41 @@ pub struct News {
 }
 
 /// Returns the alerts after the alert `since`.
-pub fn news(core: &Core, since: u64) -> News {
+pub(crate) fn news(state: &State, flows: &FlowTable, network: &NetworkView, since: u64) -> News {
     const MAX: usize = 10;
     let filter = AlertFilter { since, ..AlertFilter::default() };
-    let page = page(core, &filter, MAX);
+    let page = page(state, flows, network, &filter, MAX);
     News { last: page.last, new: page.last.saturating_sub(since), alerts: page.alerts }
 }
 
-fn page(core: &Core, filter: &AlertFilter, limit: usize) -> Page {
-    let context = FlowContext { flows: core.conntrack.flows(), network: core.network.view() };
-    core.ips.events.alerts.page(filter, limit, core.ips.events.counts.alerts, &context)
+fn page(
+    state: &State,
+    flows: &FlowTable,
+    network: &NetworkView,
+    filter: &AlertFilter,
+    limit: usize,
+) -> Page {
+    let context = FlowContext { flows, network };
+    state.events.alerts.page(filter, limit, state.events.counts.alerts, &context)
 }
 
 /// Returns the answer of `alerts`.
 ///
 /// # Errors
 /// The request is malformed.
-pub(crate) fn alerts(core: &Core, args: &Value) -> Result<Page, QueryError> {
+pub(crate) fn alerts(
+    state: &State,
+    flows: &FlowTable,
+    network: &NetworkView,
+    args: &Value,
+) -> Result<Page, QueryError> {
     const LIMIT: usize = 100;
     const MAX: usize = 500;
     let request = Request::new("", args)?;
     let filter = request.value("filter").map_or(Ok(AlertFilter::default()), parse)?;
     let since = request.integer("since", 0, u64::MAX)?.unwrap_or(0);
     let limit = request.integer("limit", 1, MAX)?.unwrap_or(LIMIT);
-    Ok(page(core, &AlertFilter { since, ..filter }, limit))
+    Ok(page(state, flows, network, &AlertFilter { since, ..filter }, limit))
 }
 
 fn parse(wanted: &Value) -> Result<AlertFilter, QueryError> {
@@ -333,16 +351,16 @@ struct BlockView {
     until_ms: u64,
 }
 
-pub(crate) fn blocks(core: &Core) -> BlocksView {
-    let inspection = &core.ips.inspection;
+pub(crate) fn blocks(state: &State, network: &NetworkView, now: Now) -> BlocksView {
+    let inspection = &state.inspection;
     let settings = &inspection.settings;
-    let name = |address: IpAddr| core.network.view().name(address).unwrap_or_default().to_owned();
-    let living = inspection.blocks.list().into_iter().filter(|b| b.until > core.now.mono);
+    let name = |address: IpAddr| network.name(address).unwrap_or_default().to_owned();
+    let living = inspection.blocks.list().into_iter().filter(|b| b.until > now.mono);
     BlocksView {
         enabled: inspection.blocking(),
         time_s: settings.block_time.as_secs(),
         limit: settings.block_limit,
-        refused: inspection.blocks.refused() + core.ips.events.not_offenders,
+        refused: inspection.blocks.refused() + state.events.not_offenders,
         packets: inspection.counter("blocked").packets,
         blocks: living
             .map(|block| BlockView {
@@ -350,8 +368,8 @@ pub(crate) fn blocks(core: &Core) -> BlocksView {
                 name: name(block.source.address),
                 sid: block.sid,
                 reason: block.reason.clone(),
-                since_ms: unix_ms(block.since, core.now),
-                until_ms: unix_ms(block.until, core.now),
+                since_ms: unix_ms(block.since, now),
+                until_ms: unix_ms(block.until, now),
             })
             .collect(),
     }

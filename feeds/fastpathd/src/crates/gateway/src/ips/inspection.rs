@@ -64,14 +64,14 @@ pub struct Inspection {
     pub(super) settings: ips::Settings,
     pub(super) policies: Vec<Policy>,
     marks: Option<ruleset::Marks>,
-    pub(super) threads: ips::Threads,
+    pub(crate) threads: ips::Threads,
     health: Health,
     seen: Observation,
     /// When Suricata last ran, or its script was last notified.
     notified: Duration,
     /// The last instruction that was written; `None` before the first and after a failure.
     instructed: Option<Instruction>,
-    pub(super) blocks: Blocks,
+    pub(crate) blocks: Blocks,
     pub(super) version: String,
     pub(super) uptime: Duration,
     pub(super) counters: ips::SuricataCounters,

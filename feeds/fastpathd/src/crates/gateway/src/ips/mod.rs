@@ -2,26 +2,21 @@
 //! Events and effects of inspection: instructs Suricata, reads our table, blocks sources, and
 //! adopts the blocks of a previous daemon.
 
+use std::path::Path;
 use std::time::Duration;
 
 use config::Network;
 use ctnetlink::{Entry, Tuple};
-use flows::Network as _;
+use flows::{InspectionState, Network as _};
+use model::Gate;
 use ruleset::InForce;
-use topology::Topology;
 
-use crate::api;
-use crate::core::Core;
-use crate::effect::Effect as AnyEffect;
 use crate::network::view::NetworkView;
 use inspection::{CommandReply, Inspection, Instruction, ProbeSample};
 
 pub mod answer;
 mod flow_context;
-mod in_force;
 pub mod inspection;
-#[cfg(test)]
-mod tests;
 
 pub(crate) use inspection::check;
 
@@ -73,7 +68,7 @@ pub enum Effect {
 
 #[derive(Debug)]
 pub struct State {
-    inspection: Inspection,
+    pub(crate) inspection: Inspection,
     events: ips::Events,
     /// Time of the next reading of our table.
     table_at: Duration,
@@ -132,189 +127,159 @@ impl State {
         let blocks = self.inspection.blocks.list();
         blocks.into_iter().map(|block| element(block, now)).collect()
     }
-}
 
-impl Core {
-    pub fn ips_event(&mut self, event: Event) -> Vec<AnyEffect> {
-        match event {
-            Event::Probed(sample) => self.probed(sample),
-            Event::Replied(reply) => {
-                self.replied(reply);
-                Vec::new()
-            }
-            Event::Events(batch) => self.events_read(*batch),
-            Event::TableRead(found, queues) => {
-                self.ips.inspection.offered(&found, queues);
-                self.table_read(&found)
-            }
-            Event::NotBlocked(source) => {
-                self.not_blocked(source);
-                Vec::new()
-            }
-            // Adopt blocks once more: the next reading lists the sources that the kernel still
-            // blocks.
-            Event::StillBlocked => {
-                self.ips.adopted = false;
-                Vec::new()
-            }
-            Event::Reset(entries) => self.entries_reset(&entries),
-            Event::Reinspected(result) => self.reinspected(result),
-        }
+    /// Handles a probe, twice a second while inspection is enabled. Returns true if the gate has to
+    /// change, and true if the state has changed.
+    pub(crate) fn probed(&mut self, sample: ProbeSample, now: Duration) -> [bool; 2] {
+        let before = self.inspection.condition().state;
+        let gate_changed = self.inspection.probed(now, sample);
+        [gate_changed, self.inspection.condition().state != before]
     }
 
-    /// Handles a probe, twice a second while inspection is enabled.
-    pub(crate) fn probed(&mut self, sample: ProbeSample) -> Vec<AnyEffect> {
-        let before = self.ips.inspection.condition().state;
-        let gate_changed = self.ips.inspection.probed(self.now.mono, sample);
-        if self.ips.inspection.condition().state != before {
-            self.inspection_changed();
-        }
-        if gate_changed { self.replan() } else { Vec::new() }
+    pub(crate) fn replied(&mut self, reply: CommandReply, now: Duration) {
+        self.inspection.replied(now, reply);
     }
 
-    pub(crate) fn replied(&mut self, reply: CommandReply) {
-        self.ips.inspection.replied(self.now.mono, reply);
-    }
-
-    /// Handles Suricata's events: counters, alerts, and sources to be blocked.
-    pub(crate) fn events_read(&mut self, mut batch: ips::Batch) -> Vec<AnyEffect> {
-        let handed_on = self.export_events(std::mem::take(&mut batch.lines));
-        let ips = &mut self.ips;
-        if ips.inspection.is_inline() {
-            batch.alerts().for_each(|alert| name_device(alert, self.network.view()));
+    /// Handles Suricata's events: counters and alerts.
+    pub(crate) fn take(&mut self, mut batch: ips::Batch, network: &NetworkView, now: Duration) {
+        if self.inspection.is_inline() {
+            batch.alerts().for_each(|alert| name_device(alert, network));
         }
-        ips.events.take(self.now.mono, batch);
-        for line in ips.events.log_lines() {
+        self.events.take(now, batch);
+        for line in self.events.log_lines() {
             log::warn!("{line}");
         }
-        ips.inspection.connected(ips.events.connected);
-        if let Some(counters) = ips.events.counters.take() {
-            ips.inspection.set_counters(counters);
-        }
-        let now = self.now.mono;
-        let mut effects: Vec<_> = handed_on.into_iter().collect();
-        let topology = self.network.topology();
-        for offender in ips.events.offenders() {
-            let rule = (offender.sid, offender.reason.as_str());
-            let own = |source| is_own(topology, source);
-            let Some(block) = ips.inspection.offended(now, offender.address, rule, own) else {
-                continue;
-            };
-            let table = self.conntrack.flows();
-            let connections = table.connections_of(block.source);
-            let ebpf = self.offload.ebpf_mut();
-            ebpf.reject(&connections, block.sid, block.until, (topology, table), self.now);
-            let flows = connections.iter().map(|one| (one.zone, one.orig)).collect();
-            let element = Box::new(element(&block, now));
-            effects.push(AnyEffect::Ips(Effect::Block { element, flows }));
-        }
-        effects
-    }
-
-    /// Updates flows from entries that were read before their counters were reset.
-    fn entries_reset(&mut self, entries: &[Entry]) -> Vec<AnyEffect> {
-        for entry in entries {
-            self.conntrack.flows_mut().reinspected(entry, self.now, self.network.view());
-        }
-        self.serve_ebpf()
-    }
-
-    fn reinspected(&mut self, result: Result<usize, String>) -> Vec<AnyEffect> {
-        match &result {
-            Ok(flows) => log::info!("{flows} connections are inspected again"),
-            Err(why) => log::error!("resetting inspection: {why}"),
-        }
-        let mut effects = vec![AnyEffect::Api(api::Effect::AnswerReinspect(result))];
-        effects.extend(self.dump_if_due());
-        effects
-    }
-
-    /// Ends the block that contains this source, by command. `None` if there is no such block.
-    pub(crate) fn unblock(&mut self, source: Network) -> Option<AnyEffect> {
-        // Use the block's own source: an IPv4 address may be written as an IPv6 one.
-        let source = self.ips.inspection.blocks.release(source.address)?.source;
-        self.offload.ebpf_mut().accept(&[source], self.now);
-        log::info!("{} is unblocked by command", source.brief());
-        Some(AnyEffect::Ips(Effect::Unblock(vec![source])))
-    }
-
-    /// Removes a block that is not in force. The next offence of its source requests it again.
-    fn not_blocked(&mut self, source: Network) {
-        if self.ips.inspection.blocks.release(source.address).is_some() {
-            self.offload.ebpf_mut().accept(&[source], self.now);
+        self.inspection.connected(self.events.connected);
+        if let Some(counters) = self.events.counters.take() {
+            self.inspection.set_counters(counters);
         }
     }
 
-    /// Applies new settings. Returns the effect that lifts blocks, if the settings end any.
-    pub(crate) fn configure_ips(
+    /// Returns blocks of the sources that have offended. `own` returns true for the router's own
+    /// addresses.
+    pub(crate) fn offences(
         &mut self,
-        settings: &ips::Settings,
-        main: &ruleset::Settings,
-    ) -> Option<AnyEffect> {
-        let ended = self.ips.inspection.configure(settings, main, self.now.mono);
-        if ended.is_empty() {
-            return None;
-        }
-        self.offload.ebpf_mut().accept(&ended, self.now);
-        Some(AnyEffect::Ips(Effect::Unblock(ended)))
+        now: Duration,
+        own: impl Fn(Network) -> bool,
+    ) -> Vec<ips::Block> {
+        let offenders = self.events.offenders().into_iter();
+        let inspection = &mut self.inspection;
+        offenders
+            .filter_map(|offender| {
+                let rule = (offender.sid, offender.reason.as_str());
+                inspection.offended(now, offender.address, rule, &own)
+            })
+            .collect()
     }
 
     /// Handles the contents of our table: counters, and at the start the blocks of the previous
-    /// daemon.
-    pub(crate) fn table_read(&mut self, found: &InForce) -> Vec<AnyEffect> {
-        let ips = &mut self.ips;
-        ips.inspection.add_counters(found);
+    /// daemon. Ends those blocks that may not stay.
+    pub(crate) fn table_read(
+        &mut self,
+        found: &InForce,
+        is_configured: bool,
+        own: impl Fn(Network) -> bool,
+        now: Duration,
+    ) -> Option<Effect> {
+        self.inspection.add_counters(found);
         // Adopt blocks only once: a block that was released meanwhile would come back.
-        let first = !std::mem::replace(&mut ips.adopted, true);
-        let unwanted = self.configuration.settings().is_some() && !ips.inspection.blocking();
+        let first = !std::mem::replace(&mut self.adopted, true);
+        let unwanted = is_configured && !self.inspection.blocking();
         if !first || unwanted {
-            return Vec::new();
+            return None;
         }
-        let topology = self.network.topology();
         let mut ended = Vec::new();
         for block in &found.blocks {
             let left = Duration::from_secs(block.left.into());
-            let own = |source| is_own(topology, source);
-            if ips.inspection.blocks.adopt(self.now.mono, block.source, left, own).is_err() {
+            if self.inspection.blocks.adopt(now, block.source, left, &own).is_err() {
                 ended.push(block.source);
             }
         }
-        let lifted = (!ended.is_empty()).then_some(Effect::Unblock(ended));
-        lifted.map(AnyEffect::Ips).into_iter().collect()
+        (!ended.is_empty()).then_some(Effect::Unblock(ended))
+    }
+
+    /// Adopts blocks once more: the next reading lists the sources that the kernel still blocks.
+    pub(crate) fn adopt_again(&mut self) {
+        self.adopted = false;
+    }
+
+    /// Compares the packets that rules sent to the queues with those that the queues received.
+    pub(crate) fn offered(&mut self, found: &InForce, queues: [Vec<ips::Queue>; 2]) {
+        self.inspection.offered(found, queues);
+    }
+
+    /// Ends the block that contains this source. Returns the block's own source, because an IPv4
+    /// address may be written as an IPv6 one; `None` if there is no such block.
+    pub(crate) fn release(&mut self, source: Network) -> Option<Network> {
+        Some(self.inspection.blocks.release(source.address)?.source)
+    }
+
+    /// Applies new settings. Returns the sources that are no longer blocked.
+    pub(crate) fn configure(
+        &mut self,
+        settings: &ips::Settings,
+        main: &ruleset::Settings,
+        now: Duration,
+    ) -> Vec<Network> {
+        self.inspection.configure(settings, main, now)
     }
 
     /// Returns the instruction for Suricata's service, if it has changed.
-    pub(crate) fn instruct(&mut self) -> Option<AnyEffect> {
-        // Wait until everything is known: an earlier instruction would start Suricata twice.
-        if !self.network.is_complete(self.now) || !self.cpu.is_known() {
-            return None;
-        }
-        let (home, ports) = (self.network.home(), self.network.ports());
-        let inspection = &mut self.ips.inspection;
-        inspection.threads = self.cpu.threads();
-        let instruction = inspection.instruct(self.now.mono, &home, self.rules.store(), &ports);
-        instruction.map(Effect::Instruct).map(AnyEffect::Ips)
+    pub(crate) fn instruct(
+        &mut self,
+        threads: ips::Threads,
+        home: &[Network],
+        store: &Path,
+        ports: &[ips::CapturePort],
+        now: Duration,
+    ) -> Option<Effect> {
+        self.inspection.threads = threads;
+        self.inspection.instruct(now, home, store, ports).map(Effect::Instruct)
     }
 
-    pub(crate) fn ips_second(&mut self) -> Vec<AnyEffect> {
+    /// Ends blocks. Returns true if Suricata has to be instructed again. Called once a second.
+    pub(crate) fn retry_due(&mut self, now: Duration) -> bool {
+        self.inspection.blocks.expire(now);
+        self.inspection.retry_due(now)
+    }
+
+    /// Reads our table and saves alerts, if that is due. Called once a second.
+    pub(crate) fn second(&mut self, now: Duration) -> Vec<Effect> {
         let mut effects = Vec::new();
-        self.ips.inspection.blocks.expire(self.now.mono);
-        if self.ips.inspection.retry_due(self.now.mono) {
-            effects.push(self.instruct().unwrap_or(AnyEffect::Ips(Effect::NotifyService)));
+        if self.inspection.is_enabled() && now >= self.table_at {
+            self.table_at = now + TABLE_EVERY;
+            effects.push(Effect::ReadTable);
         }
-        let ips = &mut self.ips;
-        if ips.inspection.is_enabled() && self.now.mono >= ips.table_at {
-            ips.table_at = self.now.mono + TABLE_EVERY;
-            effects.push(AnyEffect::Ips(Effect::ReadTable));
-        }
-        if self.now.mono >= ips.saved.1
-            && let Some(text) = ips.unsaved_alerts()
+        if now >= self.saved.1
+            && let Some(text) = self.unsaved_alerts()
         {
-            ips.saved = (ips.newest_alert(), self.now.mono + ALERTS_EVERY);
-            effects.push(AnyEffect::Ips(Effect::SaveAlerts(text)));
+            self.saved = (self.newest_alert(), now + ALERTS_EVERY);
+            effects.push(Effect::SaveAlerts(text));
         }
         effects
     }
+
+    /// Returns what the flow table has to know to decide like the rules of the plan in force.
+    pub(crate) fn in_force(&mut self, plan: Option<&ruleset::Plan>) -> InspectionState {
+        let rules = plan.map(|plan| plan.protection.inspection.as_ref());
+        // Keep the gate if the table was removed by another program: it is restored at once.
+        if let Some(rules) = rules {
+            let gate = rules.map_or(Gate::Open, |rules| rules.gate);
+            self.inspection.gate_in_force(gate);
+        }
+        let mut inspection = rules.flatten().map(state_of).unwrap_or_default();
+        // Nothing reads the queue, so the kernel drops its packets although no rule does.
+        let stops = self.inspection.condition().state == ips::State::FailingClosed;
+        if stops && inspection.gate == Some(Gate::Queue) {
+            inspection.gate = Some(Gate::Closed);
+        }
+        inspection
+    }
+}
+
+/// Returns the effect that blocks a source and ends these flows.
+pub(crate) fn blocking(block: &ips::Block, flows: Vec<(u16, Tuple)>, now: Duration) -> Effect {
+    Effect::Block { element: Box::new(element(block, now)), flows }
 }
 
 /// Sets the device of an alert from its sender, because an NFQUEUE does not report devices.
@@ -325,11 +290,6 @@ fn name_device(alert: &mut ips::Alert, network: &NetworkView) {
     }
 }
 
-/// Returns true if a source contains one of the router's own addresses.
-fn is_own(topology: &Topology, source: Network) -> bool {
-    topology.is_local(source.address) || topology.has_own_in(source)
-}
-
 /// Converts a block for nft.
 fn element(block: &ips::Block, now: Duration) -> ruleset::BlockElement {
     let seconds = |time: Duration| u32::try_from(time.as_secs()).unwrap_or(u32::MAX);
@@ -338,5 +298,18 @@ fn element(block: &ips::Block, now: Duration) -> ruleset::BlockElement {
         seconds: seconds(block.until.saturating_sub(block.since)),
         left: seconds(block.until.saturating_sub(now)),
         comment: format!("{} {}", block.sid, block.reason),
+    }
+}
+
+fn state_of(inspection: &ruleset::InspectionRules) -> InspectionState {
+    InspectionState {
+        gate: Some(inspection.gate),
+        bypass: inspection.marks.bypass(),
+        spent: inspection.marks.spent(),
+        policies: inspection.policies.clone(),
+        default: inspection.default,
+        exempt: inspection.exempt.clone(),
+        budget_bytes: inspection.budget_bytes,
+        budget_packets: inspection.budget_packets,
     }
 }

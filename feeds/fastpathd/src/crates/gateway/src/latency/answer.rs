@@ -5,7 +5,7 @@ use ::latency::{IFB, Plan};
 use config::Cause;
 use serde::Serialize;
 
-use crate::core::Core;
+use crate::latency::State;
 
 /// State of latency control (`types.json`, Latency).
 #[derive(Debug, Serialize)]
@@ -23,8 +23,7 @@ pub(crate) struct Latency {
     cause: Cause,
 }
 
-pub(crate) fn latency(core: &Core) -> Latency {
-    let state = &core.latency;
+pub(crate) fn latency(state: &State) -> Latency {
     let enabled = state.settings.as_ref().is_some_and(|settings| settings.enabled);
     let cause = state.reason().map(|reason| reason.cause()).unwrap_or_default();
     let plan = state.in_force();

@@ -7,14 +7,11 @@ use std::time::Duration;
 
 use ::latency::{Applied, Failure, IFB, LatencyReason, Left, Plan, Settings, Wan, plan};
 use flows::Now;
-use model::Engine;
 use serde_json::Value;
-use topology::QueueingDiscipline;
+use topology::{QueueingDiscipline, Topology};
 use uci::Package;
 
-use crate::core::Core;
-use crate::effect::Effect as AnyEffect;
-use crate::network::interfaces::Interface;
+use crate::network::interfaces::{Firewall, Interface};
 
 pub(crate) mod answer;
 #[cfg(test)]
@@ -40,6 +37,12 @@ pub enum Effect {
     Run(Box<Job>),
 }
 
+impl From<Job> for Effect {
+    fn from(job: Job) -> Self {
+        Self::Run(Box::new(job))
+    }
+}
+
 /// Work for traffic control.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[expect(clippy::large_enum_variant, reason = "there is one job at a time")]
@@ -58,18 +61,28 @@ pub(crate) struct State {
     sqm: BTreeSet<String>,
     /// The wanted plan, or why there is none; `None` if that is not known yet.
     wanted: Option<Result<Option<Plan>, LatencyReason>>,
-    in_force: Option<Plan>,
+    pub(crate) in_force: Option<Plan>,
     /// A plan, or a part of one, may be in force.
-    is_dirty: bool,
+    pub(crate) is_dirty: bool,
     /// A job has ended. Until then, a plan of a previous daemon may be in force.
     is_known: bool,
     job: Option<Job>,
     /// Why the last job failed.
     refused: Option<LatencyReason>,
-    retry_at: Option<Duration>,
+    pub(crate) retry_at: Option<Duration>,
     verify_at: Duration,
     /// Queueing disciplines at the last verification, and true if the ifb was up.
     seen: (Vec<QueueingDiscipline>, bool),
+}
+
+/// The network that a plan is made for.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Surroundings<'a> {
+    pub(crate) firewall: &'a Firewall,
+    pub(crate) interfaces: &'a [Interface],
+    pub(crate) topology: &'a Topology,
+    /// Hardware forwards flows past all queues.
+    pub(crate) hardware: bool,
 }
 
 impl State {
@@ -153,6 +166,92 @@ impl State {
         self.next_job(now)
     }
 
+    /// Sets the `values` of UCI package sqm.
+    pub(crate) fn set_sqm(&mut self, values: &Value) {
+        self.sqm = sqm_devices(values);
+    }
+
+    /// Handles the outcome of a job. Returns the next job.
+    pub(crate) fn job_done(
+        &mut self,
+        result: Result<Applied, Failure>,
+        now: Now,
+    ) -> Option<Effect> {
+        match &result {
+            Ok(Applied::Changed) => log::info!("queues of the WAN: changed"),
+            Ok(Applied::Unchanged) => {}
+            Err(failure) if self.refused.as_ref() == Some(&failure.reason) => {}
+            Err(failure) => log::error!("queues of the WAN: {}", failure.reason),
+        }
+        self.done(result, now).map(Effect::from)
+    }
+
+    /// Returns the devices with filters of the plan in force.
+    pub(crate) fn hosts(&self) -> BTreeSet<u32> {
+        let hosts = self.in_force.iter().flat_map(|plan| &plan.hosts);
+        hosts.map(|host| host.index).collect()
+    }
+
+    /// Plans for this network. Returns the next job.
+    pub(crate) fn plan(&mut self, around: Surroundings<'_>, now: Now) -> Option<Effect> {
+        let wanted = self.wanted(around)?;
+        let is_up = around.topology.link_named(IFB).is_some_and(|ifb| ifb.up);
+        self.see(around.topology.queues(), is_up, now);
+        self.want(wanted, now).map(Effect::from)
+    }
+
+    /// Returns true if a plan was made, or it is known that none is wanted.
+    pub(crate) fn is_planned(&self) -> bool {
+        self.wanted.is_some()
+    }
+
+    /// Returns the next job. Called once a second.
+    pub(crate) fn second(&mut self, now: Now) -> Option<Effect> {
+        // A previous daemon may have left a plan in force.
+        self.is_dirty |= !self.is_known;
+        self.next_job(now).map(Effect::from)
+    }
+
+    /// Returns the wanted plan; `None` before the first configuration.
+    fn wanted(&self, around: Surroundings<'_>) -> Option<Result<Option<Plan>, LatencyReason>> {
+        let settings = self.settings.as_ref()?;
+        if !settings.enabled {
+            return Some(Ok(None));
+        }
+        Some(self.plan_for(settings, around).map(Some))
+    }
+
+    fn plan_for(
+        &self,
+        settings: &Settings,
+        Surroundings { firewall, interfaces, topology, hardware }: Surroundings<'_>,
+    ) -> Result<Plan, LatencyReason> {
+        let chosen: Option<&Interface> = match &settings.interface {
+            Some(name) => Some(
+                interfaces
+                    .iter()
+                    .find(|interface| interface.name == *name)
+                    .ok_or(LatencyReason::NoInterface { interface: name.clone() })?,
+            ),
+            None => interfaces.iter().find(|interface| firewall.is_wan(&interface.zone)),
+        };
+        let Interface { name, device, lower, proto, .. } = chosen.ok_or(LatencyReason::NoWan)?;
+        let wan = Wan { name, device, lower, proto };
+        let is_inner = |device: &str| {
+            let mut on = interfaces.iter().filter(|interface| interface.device == device);
+            on.any(|interface| !firewall.is_wan(&interface.zone))
+        };
+        let plan = plan(topology, wan, settings, is_inner)?;
+        if hardware {
+            return Err(LatencyReason::Hardware);
+        }
+        let limited = |device: &&String| plan.sources.iter().any(|own| *own.name == ***device);
+        match self.sqm.iter().find(limited) {
+            Some(device) => Err(LatencyReason::Sqm { device: device.clone() }),
+            None => Ok(plan),
+        }
+    }
+
     /// Returns the plan in force, if any.
     pub(crate) fn in_force(&self) -> Option<&Plan> {
         self.in_force.as_ref()
@@ -187,96 +286,4 @@ fn sqm_devices(values: &Value) -> BTreeSet<String> {
         .of("queue")
         .filter(|queue| queue.text("enabled").and_then(uci::switch).unwrap_or_default());
     enabled.filter_map(|queue| queue.text("interface")).map(str::to_owned).collect()
-}
-
-fn run(job: Job) -> AnyEffect {
-    AnyEffect::Latency(Effect::Run(Box::new(job)))
-}
-
-impl Core {
-    pub fn latency_event(&mut self, event: Event) -> Vec<AnyEffect> {
-        match event {
-            Event::Sqm(values) => {
-                self.latency.sqm = sqm_devices(&values);
-                self.plan_latency().into_iter().collect()
-            }
-            Event::Done(result) => self.latency_done(result),
-        }
-    }
-
-    fn latency_done(&mut self, result: Result<Applied, Failure>) -> Vec<AnyEffect> {
-        match &result {
-            Ok(Applied::Changed) => log::info!("queues of the WAN: changed"),
-            Ok(Applied::Unchanged) => {}
-            Err(failure) if self.latency.refused.as_ref() == Some(&failure.reason) => {}
-            Err(failure) => log::error!("queues of the WAN: {}", failure.reason),
-        }
-        let next = self.latency.done(result, self.now);
-        let hosts = self.latency.in_force().map(|plan| &plan.hosts);
-        let feeds = hosts.into_iter().flatten().map(|host| host.index).collect();
-        let topology = self.network.view().topology();
-        self.offload.ebpf_mut().set_feeds_cake(feeds, topology, self.now);
-        let mut effects: Vec<AnyEffect> = next.map(run).into_iter().collect();
-        effects.extend(self.serve_ebpf());
-        effects
-    }
-
-    /// Plans for the current network and configuration.
-    pub(crate) fn plan_latency(&mut self) -> Option<AnyEffect> {
-        if !self.network.is_complete(self.now) {
-            return None;
-        }
-        let wanted = self.wanted_latency()?;
-        let topology = self.network.topology();
-        let is_up = topology.link_named(IFB).is_some_and(|ifb| ifb.up);
-        self.latency.see(topology.queues(), is_up, self.now);
-        self.latency.want(wanted, self.now).map(run)
-    }
-
-    pub(crate) fn latency_second(&mut self) -> Option<AnyEffect> {
-        if self.latency.wanted.is_none() {
-            return self.plan_latency();
-        }
-        // A previous daemon may have left a plan in force.
-        self.latency.is_dirty |= !self.latency.is_known;
-        self.latency.next_job(self.now).map(run)
-    }
-
-    /// Returns the wanted plan; `None` before the first configuration.
-    fn wanted_latency(&self) -> Option<Result<Option<Plan>, LatencyReason>> {
-        let settings = self.latency.settings.as_ref()?;
-        if !settings.enabled {
-            return Some(Ok(None));
-        }
-        Some(self.latency_plan(settings).map(Some))
-    }
-
-    fn latency_plan(&self, settings: &Settings) -> Result<Plan, LatencyReason> {
-        let (firewall, interfaces) = (self.network.firewall(), self.network.view().interfaces());
-        let chosen: Option<&Interface> = match &settings.interface {
-            Some(name) => Some(
-                interfaces
-                    .iter()
-                    .find(|interface| interface.name == *name)
-                    .ok_or(LatencyReason::NoInterface { interface: name.clone() })?,
-            ),
-            None => interfaces.iter().find(|interface| firewall.is_wan(&interface.zone)),
-        };
-        let Interface { name, device, lower, proto, .. } = chosen.ok_or(LatencyReason::NoWan)?;
-        let wan = Wan { name, device, lower, proto };
-        let is_inner = |device: &str| {
-            let mut on = interfaces.iter().filter(|interface| interface.device == device);
-            on.any(|interface| !firewall.is_wan(&interface.zone))
-        };
-        let plan = plan(self.network.topology(), wan, settings, is_inner)?;
-        let engine = self.configuration.effective().map(|(settings, _)| settings.wanted());
-        if engine == Some(Engine::FlowtableHw) && !self.offload.hardware_is_unused() {
-            return Err(LatencyReason::Hardware);
-        }
-        let limited = |device: &&String| plan.sources.iter().any(|own| *own.name == ***device);
-        match self.latency.sqm.iter().find(limited) {
-            Some(device) => Err(LatencyReason::Sqm { device: device.clone() }),
-            None => Ok(plan),
-        }
-    }
 }

@@ -1,212 +1,26 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+
 use std::time::Duration;
 
-use serde_json::{Value, json};
-use topology::{Change, QueueingDiscipline};
-
 use proptest::prelude::*;
+use serde_json::json;
 
 use super::*;
-use crate::fixture::{ask, configuration, link, running};
+use crate::effect::Effect as AnyEffect;
+use crate::fixture::{configuration, running};
 
-fn configured(options: Value) -> Value {
-    let mut values = configuration("flowtable");
-    values["latency"] = options;
-    values
-}
-
-fn on() -> Value {
-    configured(json!({".type": "latency", ".name": "latency", "enabled": "1",
-        "download": "50000", "upload": "10000"}))
-}
-
-fn jobs(effects: Vec<AnyEffect>) -> Vec<Job> {
-    let job = |effect| match effect {
-        AnyEffect::Latency(Effect::Run(job)) => Some(*job),
-        _ => None,
-    };
-    effects.into_iter().filter_map(job).collect()
-}
-
-/// Returns a core that has removed the queues that a previous daemon may have left.
-fn idle() -> Core {
+/// Returns a plan for the lab's network.
+fn plan() -> Plan {
     let mut core = running();
-    let found = jobs(core.latency_second().into_iter().collect());
-    assert_eq!(found, [Job::Remove]);
-    assert_eq!(jobs(core.latency_done(Ok(Applied::Changed))), []);
-    core
-}
-
-/// Returns a core with a latency plan in force, and the plan.
-fn in_force() -> (Core, Plan) {
-    let mut core = idle();
-    let found = jobs(core.configuration_read(&on()));
-    let [Job::Apply { plan, before: None }] = &found[..] else { panic!("{found:?}") };
-    assert_eq!(jobs(core.latency_done(Ok(Applied::Changed))), []);
-    (core, plan.clone())
-}
-
-fn state(core: &mut Core) -> Value {
-    ask(core, "status", json!({}))["latency"].take()
-}
-
-fn after(core: &mut Core, seconds: u64) -> Vec<Job> {
-    core.now.mono += Duration::from_secs(seconds);
-    jobs(core.latency_second().into_iter().collect())
-}
-
-#[test]
-fn latency_control_shapes_the_port_below_the_pppoe_session() {
-    let (mut core, plan) = in_force();
-    assert_eq!((&*plan.port.name, plan.overhead, plan.included), ("wan", 50, 8));
-    let expected = json!({"enabled": true, "active": true, "interface": "wan", "port": "wan",
-        "ingress": "ifb-fastpath", "hosts": ["lan1", "lan2"], "download_kbps": 50_000,
-        "upload_kbps": 10_000, "overhead": 50, "why": "", "cause": {"code": "", "params": {}}});
-    assert_eq!(state(&mut core), expected);
-}
-
-#[test]
-fn latency_control_is_off_by_default_without_a_reason() {
-    let mut core = idle();
-    let state = state(&mut core);
-    assert_eq!((&state["enabled"], &state["active"]), (&json!(false), &json!(false)));
-    assert_eq!(state["why"], "");
-    assert_eq!(after(&mut core, 60), []);
-}
-
-#[test]
-fn disabling_latency_control_removes_it_at_once() {
-    let (mut core, _) = in_force();
-    assert_eq!(jobs(core.configuration_read(&configuration("flowtable"))), [Job::Remove]);
+    core.latency_second();
     core.latency_done(Ok(Applied::Changed));
-    assert_eq!(state(&mut core)["active"], false);
-}
-
-#[test]
-fn new_rates_are_applied_over_the_old_ones() {
-    let (mut core, plan) = in_force();
-    let mut values = on();
-    values["latency"]["upload"] = "12000".into();
-    let faster = Plan { upload: 12_000, ..plan.clone() };
-    let expected = Job::Apply { plan: faster, before: Some(plan) };
-    assert_eq!(jobs(core.configuration_read(&values)), [expected]);
-}
-
-#[test]
-fn the_plan_is_verified_every_20_seconds_and_when_a_queue_changes() {
-    let (mut core, plan) = in_force();
-    let verify = || Job::Apply { plan: plan.clone(), before: Some(plan.clone()) };
-    assert_eq!(after(&mut core, 19), []);
-    assert_eq!(after(&mut core, 1), [verify()]);
-    core.latency_done(Ok(Applied::Unchanged));
-    let queue =
-        QueueingDiscipline { index: 1, incoming: true, kind: "clsact".into(), by_mark: false };
-    let effects = core.network_changed(vec![Change::Queues(vec![queue])]);
-    assert_eq!(jobs(effects), [verify()]);
-}
-
-#[test]
-fn the_plan_drops_the_filter_of_a_session_that_has_ended() {
-    let (mut core, plan) = in_force();
-    let effects = core.network_changed(vec![Change::LinkGone(8)]);
-    let found = jobs(effects);
-    let [Job::Apply { plan: down, before: Some(before) }] = &found[..] else { panic!("{found:?}") };
-    assert_eq!((before, down.sources.len()), (&plan, 2));
-    assert_eq!(down.port, plan.port);
-}
-
-#[test]
-fn latency_control_yields_to_sqm() {
-    let (mut core, _) = in_force();
-    let queue = |enabled| {
-        json!({"eth1": {".type": "queue", ".name": "eth1", "enabled": enabled,
-        "interface": "pppoe-wan"}})
-    };
-    assert_eq!(jobs(core.latency_event(Event::Sqm(queue("1")))), [Job::Remove]);
-    core.latency_done(Ok(Applied::Changed));
-    let found = state(&mut core);
-    assert_eq!((&found["active"], &found["cause"]["code"]), (&json!(false), &json!("sqm")));
-    assert_eq!(found["cause"]["params"]["device"], "pppoe-wan");
-    assert_eq!(jobs(core.latency_event(Event::Sqm(queue("0")))).len(), 1);
-    core.latency_done(Ok(Applied::Changed));
-    assert_eq!(state(&mut core)["active"], true);
-}
-
-/// The plan is removed until another engine is wanted.
-#[test]
-fn latency_control_is_off_with_hardware_offload() {
-    let (mut core, _) = in_force();
-    let mut values = on();
-    values["main"]["engine"] = "flowtable-hw".into();
-    assert_eq!(jobs(core.configuration_read(&values)), [Job::Remove]);
-    core.latency_done(Ok(Applied::Changed));
-    assert_eq!(state(&mut core)["cause"]["code"], "hardware");
-    assert_eq!(jobs(core.command(Engine::Flowtable)).len(), 1);
-}
-
-#[test]
-fn a_refused_latency_plan_is_reported_and_retried() {
-    let mut core = idle();
-    core.configuration_read(&on());
-    let reason = LatencyReason::NoModule { module: "sch_cake".to_owned() };
-    let failure = Failure { reason, left: Left::Nothing };
-    assert_eq!(jobs(core.latency_done(Err(failure))), []);
-    let found = state(&mut core);
-    assert_eq!((&found["active"], &found["cause"]["code"]), (&json!(false), &json!("no-module")));
-    assert_eq!(found["why"], "the kernel has no module sch_cake");
-    assert_eq!(after(&mut core, 29), []);
-    assert_eq!(after(&mut core, 1).len(), 1);
-}
-
-#[test]
-fn a_missing_interface_is_reported_by_name() {
-    let mut core = idle();
-    let mut values = on();
-    values["latency"]["interface"] = "wan9".into();
-    core.configuration_read(&values);
-    assert_eq!(state(&mut core)["cause"]["params"], json!({"interface": "wan9"}));
-}
-
-/// Packets that TC redirects pass the clsact that feeds CAKE.
-#[test]
-fn our_cake_filters_do_not_prevent_offloading() {
-    let (core, plan) = in_force();
-    let hosts: BTreeSet<u32> = plan.hosts.iter().map(|host| host.index).collect();
-    assert_eq!(*core.offload.ebpf().feeds_cake(), hosts);
-}
-
-#[test]
-fn after_a_failure_the_plan_in_force_matches_the_kernel() {
-    let (mut core, plan) = in_force();
-    let foreign = || LatencyReason::Foreign { device: "wan".to_owned(), kind: "htb".to_owned() };
-    let mut failed = |left| {
-        core.latency.in_force = Some(plan.clone());
-        core.latency.retry_at = None;
-        after(&mut core, 60);
-        core.latency_done(Err(Failure { reason: foreign(), left }));
-        let state = state(&mut core);
-        assert_eq!(state["cause"]["code"], "foreign");
-        (state["active"].clone(), core.latency.is_dirty, core.offload.ebpf().feeds_cake().len())
-    };
-    assert_eq!(failed(Left::Nothing), (json!(false), false, 0));
-    assert_eq!(failed(Left::Before), (json!(true), true, 2));
-    assert_eq!(failed(Left::Unknown), (json!(false), true, 0));
-}
-
-/// A redirect to an ifb that is down drops packets.
-#[test]
-fn the_plan_is_verified_at_once_when_the_ifb_goes_down() {
-    let (mut core, plan) = in_force();
-    let ifb = |up| {
-        let ifb = link(90, IFB, topology::LinkKind::Other("ifb".into()));
-        vec![Change::Link(topology::Link { up, ..ifb })]
-    };
-    let verify = || [Job::Apply { plan: plan.clone(), before: Some(plan.clone()) }];
-    assert_eq!(jobs(core.network_changed(ifb(true))), verify());
-    core.latency_done(Ok(Applied::Unchanged));
-    assert_eq!(jobs(core.network_changed(ifb(false))), verify());
-    core.latency_done(Ok(Applied::Changed));
-    assert_eq!(jobs(core.network_changed(ifb(true))), verify());
+    let mut values = configuration("flowtable");
+    values["latency"] = json!({".type": "latency", ".name": "latency", "enabled": "1",
+        "download": "50000", "upload": "10000"});
+    let effects = core.configuration_read(&values);
+    let [AnyEffect::Latency(Effect::Run(job))] = &effects[..] else { panic!("{effects:?}") };
+    let Job::Apply { plan, .. } = &**job else { panic!("{job:?}") };
+    plan.clone()
 }
 
 /// Our queues in a simulated kernel: a plan, nothing, or a part of a plan.
@@ -241,7 +55,7 @@ impl Kernel {
 /// The plan is not wanted any more when the kernel refuses it.
 #[test]
 fn the_refusal_of_an_outdated_plan_is_not_reported() {
-    let (_, plan) = in_force();
+    let plan = plan();
     let (mut state, now) = (State::default(), Now::default());
     let other = Plan { download: 1, ..plan.clone() };
     for (then, next) in [
@@ -264,7 +78,7 @@ proptest! {
     fn the_kernel_ends_up_with_the_wanted_plan_or_nothing(
         steps in prop::collection::vec((0..8_u32, 0..4_u8, any::<bool>()), 1..40),
     ) {
-        let (_, plan) = in_force();
+        let plan = plan();
         let (mut state, mut kernel) = (State { is_dirty: true, ..State::default() }, Kernel::Part);
         let (mut now, mut wanted, mut asked) = (Now::default(), Ok(None), None);
         let ends = std::iter::repeat_n((6, 0, true), 4);

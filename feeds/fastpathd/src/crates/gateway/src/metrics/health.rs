@@ -4,19 +4,19 @@
 use ::health::Level;
 use metrics::Metrics;
 
-use crate::api::health::findings;
-use crate::core::Core;
+use crate::api::Subsystems;
+use crate::api::health::{doctor_summary, findings};
 use crate::metrics::seconds;
 
-pub(super) fn add<'a>(core: &'a Core, metrics: &mut Metrics<'a>) {
-    let wans = core.network.wans(core.sys.rates(), core.now);
-    let found = findings(core, &wans);
+pub(super) fn add<'a>(of: Subsystems<'a>, metrics: &mut Metrics<'a>) {
+    let wans = of.network.wans(of.sys.rates(), of.now);
+    let found = findings(of, &wans);
     let family = metrics.gauge("fastpath_health_conditions", "Conditions of status by level.");
     for level in Level::ALL {
         let number = found.iter().filter(|finding| finding.level == level).count();
         family.add([("level", level.name())], number);
     }
-    if let Some(report) = core.doctor_summary(&found) {
+    if let Some(report) = doctor_summary(of, &found) {
         let counts = &report.counts;
         let help = "Checks of the doctor's last run by result; accepted findings are not counted \
                     by severity, and findings that have ended since are ok.";
@@ -36,7 +36,7 @@ pub(super) fn add<'a>(core: &'a Core, metrics: &mut Metrics<'a>) {
             .gauge("fastpath_doctor_run_timestamp_seconds", "When the doctor last ran.")
             .add([], seconds(report.at_ms));
     }
-    if let Some(deviations) = core.cpu.deviations() {
+    if let Some(deviations) = of.cpu.deviations() {
         let help = "Affinities and maps of CPUs that differ from the CPU plan.";
         metrics.gauge("fastpath_cpu_plan_deviations", help).add([], deviations);
     }

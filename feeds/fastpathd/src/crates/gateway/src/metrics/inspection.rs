@@ -4,23 +4,23 @@
 
 use metrics::Metrics;
 
-use crate::core::Core;
+use crate::api::Subsystems;
 use crate::metrics::seconds;
 use crate::rules::RulesSummary;
 
 /// Labels of alerts about packets that passed, and about dropped packets.
 const ACTIONS: [&str; 2] = ["allowed", "blocked"];
 
-pub(super) fn add<'a>(core: &'a Core, metrics: &mut Metrics<'a>) {
-    suricata(core, metrics);
-    queues(core, metrics);
-    verdicts(core, metrics);
-    alerts(core, metrics);
-    rules(core, metrics);
+pub(super) fn add<'a>(of: Subsystems<'a>, metrics: &mut Metrics<'a>) {
+    suricata(of, metrics);
+    queues(of, metrics);
+    verdicts(of, metrics);
+    alerts(of, metrics);
+    rules(of, metrics);
 }
 
-fn suricata<'a>(core: &'a Core, metrics: &mut Metrics<'a>) {
-    let inspection = &core.ips.inspection();
+fn suricata<'a>(of: Subsystems<'a>, metrics: &mut Metrics<'a>) {
+    let inspection = &of.ips.inspection();
     let current = inspection.condition().state;
     let family = metrics.gauge("fastpath_ips_state", "1 for the state of intrusion prevention.");
     for state in ips::State::ALL {
@@ -40,8 +40,8 @@ fn suricata<'a>(core: &'a Core, metrics: &mut Metrics<'a>) {
         .add([], inspection.restarts());
 }
 
-fn queues<'a>(core: &'a Core, metrics: &mut Metrics<'a>) {
-    let inspection = core.ips.inspection();
+fn queues<'a>(of: Subsystems<'a>, metrics: &mut Metrics<'a>) {
+    let inspection = of.ips.inspection();
     let queues = &inspection.seen().queues;
     if queues.is_empty() {
         return;
@@ -68,9 +68,9 @@ fn queues<'a>(core: &'a Core, metrics: &mut Metrics<'a>) {
     }
 }
 
-fn verdicts<'a>(core: &'a Core, metrics: &mut Metrics<'a>) {
+fn verdicts<'a>(of: Subsystems<'a>, metrics: &mut Metrics<'a>) {
     const KINDS: [&str; 2] = ["inspected", "uninspected"];
-    let inspection = core.ips.inspection();
+    let inspection = of.ips.inspection();
     let counted = inspection.suricata_counters();
     let help = "Packets by Suricata's verdict, since its start.";
     let family = metrics.counter("fastpath_ips_verdict_packets_total", help);
@@ -95,8 +95,8 @@ fn verdicts<'a>(core: &'a Core, metrics: &mut Metrics<'a>) {
     }
 }
 
-fn alerts<'a>(core: &'a Core, metrics: &mut Metrics<'a>) {
-    let events = core.ips.events();
+fn alerts<'a>(of: Subsystems<'a>, metrics: &mut Metrics<'a>) {
+    let events = of.ips.events();
     let family = metrics.counter("fastpath_alerts_total", "Alerts by severity and action.");
     for (severity, numbers) in events.severities.counted() {
         for (action, number) in ACTIONS.into_iter().zip(numbers) {
@@ -109,22 +109,22 @@ fn alerts<'a>(core: &'a Core, metrics: &mut Metrics<'a>) {
     for (action, number) in ACTIONS.into_iter().zip(unread) {
         family.add([("action", action)], number);
     }
-    let inspection = core.ips.inspection();
+    let inspection = of.ips.inspection();
     metrics
         .gauge("fastpath_blocked_sources", "Sources that are blocked now.")
-        .add([], inspection.living_blocks(core.now.mono));
+        .add([], inspection.living_blocks(of.now.mono));
     metrics
         .counter("fastpath_blocked_packets_total", "Packets of blocked sources.")
         .add([], inspection.counter("blocked").packets);
 }
 
-fn rules<'a>(core: &'a Core, metrics: &mut Metrics<'a>) {
-    let current = core.rules.summary();
+fn rules<'a>(of: Subsystems<'a>, metrics: &mut Metrics<'a>) {
+    let current = of.rules.summary();
     let family = metrics.gauge("fastpath_rules_state", "1 for the state of the rule updates.");
     for state in RulesSummary::ALL {
         family.add([("state", state.name())], state == current);
     }
-    let counted = core.ips.inspection().seen().rules.unwrap_or_default();
+    let counted = of.ips.inspection().seen().rules.unwrap_or_default();
     let family = metrics.gauge("fastpath_rules", "Rules of Suricata, in force or refused by it.");
     family.add([("state", "loaded")], counted.loaded);
     family.add([("state", "failed")], counted.failed);
@@ -132,12 +132,12 @@ fn rules<'a>(core: &'a Core, metrics: &mut Metrics<'a>) {
         (
             "fastpath_rules_updated_timestamp_seconds",
             "When the rules in force were made; absent: only built-in rules are in force.",
-            core.rules.updated_ms(),
+            of.rules.updated_ms(),
         ),
         (
             "fastpath_rules_checked_timestamp_seconds",
             "When their sources were last reached; absent: only built-in rules are in force.",
-            core.rules.checked_ms(),
+            of.rules.checked_ms(),
         ),
     ];
     for (name, help, ms) in times.into_iter().filter(|(_, _, ms)| *ms != 0) {

@@ -5,7 +5,7 @@
 
 use metrics::Metrics;
 
-use crate::core::Core;
+use crate::api::Subsystems;
 
 mod forwarding;
 mod health;
@@ -15,28 +15,28 @@ mod network;
 mod tests;
 
 /// Returns all families that have a series.
-pub(crate) fn metrics(core: &Core) -> Metrics<'_> {
+pub(crate) fn metrics(of: Subsystems<'_>) -> Metrics<'_> {
     let mut metrics = Metrics::default();
-    daemon(core, &mut metrics);
-    forwarding::add(core, &mut metrics);
-    network::add(core, &mut metrics);
-    inspection::add(core, &mut metrics);
-    health::add(core, &mut metrics);
+    daemon(of, &mut metrics);
+    forwarding::add(of, &mut metrics);
+    network::add(of, &mut metrics);
+    inspection::add(of, &mut metrics);
+    health::add(of, &mut metrics);
     metrics.without_empty()
 }
 
-fn daemon<'a>(core: &'a Core, metrics: &mut Metrics<'a>) {
+fn daemon<'a>(of: Subsystems<'a>, metrics: &mut Metrics<'a>) {
     metrics
         .gauge("fastpath_build_info", "Version of the daemon; always 1.")
         .add([("version", env!("CARGO_PKG_VERSION"))], 1_u64);
-    let started = seconds(core.now.unix_ms_at(core.sys.machine().started));
+    let started = seconds(of.now.unix_ms_at(of.sys.machine().started));
     metrics
         .gauge("fastpath_start_time_seconds", "Start of the daemon, Unix time.")
         .add([], started);
     metrics
         .counter("fastpath_cpu_seconds_total", "CPU time of the daemon.")
-        .add([], core.cpu_time.as_secs_f64());
-    let refused = !core.configuration.error().is_empty();
+        .add([], of.cpu_time.as_secs_f64());
+    let refused = !of.configuration.error().is_empty();
     metrics
         .gauge("fastpath_configuration_refused", "1 if /etc/config/fastpath cannot be used.")
         .add([], refused);

@@ -5,24 +5,24 @@ use std::borrow::Cow;
 
 use metrics::Metrics;
 
-use crate::core::Core;
+use crate::api::Subsystems;
 use crate::metrics::seconds;
 use crate::network::wan::Wan;
 
 /// Limit of WAN interfaces with metrics.
 const MAX_WANS: usize = 32;
 
-pub(super) fn add<'a>(core: &'a Core, metrics: &mut Metrics<'a>) {
-    conntrack(core, metrics);
-    let wans = core.network.wans(core.sys.rates(), core.now);
-    wan(core, &wans[..wans.len().min(MAX_WANS)], metrics);
+pub(super) fn add<'a>(of: Subsystems<'a>, metrics: &mut Metrics<'a>) {
+    conntrack(of, metrics);
+    let wans = of.network.wans(of.sys.rates(), of.now);
+    wan(of, &wans[..wans.len().min(MAX_WANS)], metrics);
 }
 
-fn conntrack<'a>(core: &'a Core, metrics: &mut Metrics<'a>) {
-    let (facts, refresh) = (core.sys.facts(), core.conntrack.refresh());
+fn conntrack<'a>(of: Subsystems<'a>, metrics: &mut Metrics<'a>) {
+    let (facts, refresh) = (of.sys.facts(), of.conntrack.refresh());
     metrics
         .gauge("fastpath_conntrack_entries", "Connections of conntrack.")
-        .add([], core.conntrack_total());
+        .add([], of.conntrack_total());
     metrics
         .gauge("fastpath_conntrack_entries_limit", "Most connections of conntrack; 0: unknown.")
         .add([], facts.conntrack_max);
@@ -43,7 +43,7 @@ fn conntrack<'a>(core: &'a Core, metrics: &mut Metrics<'a>) {
         .add([], refresh.interval().as_secs_f64());
 }
 
-fn wan<'a>(core: &'a Core, wans: &[Wan], metrics: &mut Metrics<'a>) {
+fn wan<'a>(of: Subsystems<'a>, wans: &[Wan], metrics: &mut Metrics<'a>) {
     let label = |wan: &Wan| [("interface", Cow::Owned(wan.name.clone()))];
     let family = metrics.gauge("fastpath_wan_up", "1 if the WAN interface is up.");
     for wan in wans {
@@ -57,13 +57,13 @@ fn wan<'a>(core: &'a Core, wans: &[Wan], metrics: &mut Metrics<'a>) {
     let help = "How long the WAN interface has been up; 0: it is down.";
     let family = metrics.gauge("fastpath_wan_uptime_seconds", help);
     for wan in wans {
-        let up = if wan.up { core.now.unix_ms.saturating_sub(wan.up_since_ms) } else { 0 };
+        let up = if wan.up { of.now.unix_ms.saturating_sub(wan.up_since_ms) } else { 0 };
         family.add_owned(label(wan), seconds(up));
     }
     let help = "Times that the WAN interface came up again since the daemon started.";
     let family = metrics.counter("fastpath_wan_reconnects_total", help);
     for wan in wans {
-        family.add_owned(label(wan), core.network.reconnects(&wan.name));
+        family.add_owned(label(wan), of.network.reconnects(&wan.name));
     }
     let help = "Device, port and protocol of the WAN interface; always 1.";
     let family = metrics.gauge("fastpath_wan_info", help);

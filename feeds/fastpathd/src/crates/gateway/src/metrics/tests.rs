@@ -62,11 +62,12 @@ fn read(core: &mut Core) -> BTreeMap<String, String> {
 
 /// Runs a dump of these entries.
 fn dump(core: &mut Core, second: u64, entries: &[Entry]) {
-    core.now = Now { mono: Duration::from_secs(second), unix_ms: 1_000_000 + second * 1000 };
-    core.conntrack.flows_mut().dump_begin(core.now);
+    let now = Now { mono: Duration::from_secs(second), unix_ms: 1_000_000 + second * 1000 };
+    core.set_clock(now, Duration::ZERO);
+    core.conntrack_mut().flows_mut().dump_begin(now);
     core.entries_read(entries);
     core.dump_ended(true);
-    core.conntrack.flows_mut().sweep(usize::MAX);
+    core.conntrack_mut().flows_mut().sweep(usize::MAX);
 }
 
 fn grown(entry: Entry, times: u64) -> Entry {
@@ -125,7 +126,7 @@ fn busy() -> Core {
     values["main"]["engine"] = "ebpf".into();
     core.configuration_read(&values);
     attach(&mut core, &[1]);
-    core.network.name_hosts("99 02:00:00:00:01:0a 10.10.10.10 desk *\n", "");
+    core.network_mut().name_hosts("99 02:00:00:00:01:0a 10.10.10.10 desk *\n", "");
     core
 }
 
@@ -207,7 +208,7 @@ fn a_restarted_wan_counts_as_a_reconnect() {
     let mut core = running();
     let reconnects = r#"fastpath_wan_reconnects_total{interface="wan"}"#;
     assert_eq!(read(&mut core)[reconnects], "0");
-    core.now = Now { mono: Duration::from_secs(100), ..core.now };
+    core.set_clock(Now { mono: Duration::from_secs(100), ..core.now() }, Duration::ZERO);
     let mut dump = lab_dump();
     dump["interface"][1]["uptime"] = 5.into();
     core.interfaces_read(&dump);
@@ -232,7 +233,7 @@ fn counters_of_a_hundred_thousand_flows_never_decrease() {
     let all: Vec<Entry> = (0..100_000).map(one_of_many).collect();
     dump(&mut core, 4, &all);
     let before = read(&mut core);
-    assert_eq!(core.conntrack.flows().len(), 100_000);
+    assert_eq!(core.conntrack().flows().len(), 100_000);
     // A third ends by an event with its last bytes, a third without one, a third goes on.
     let (third, ends) = (all.len() / 3, all.len() / 3 * 2);
     let ended = all[..third].iter().map(|entry| Event::Destroy(grown(*entry, 2)));

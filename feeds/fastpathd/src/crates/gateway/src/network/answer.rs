@@ -5,13 +5,15 @@
 use std::net::IpAddr;
 
 use config::Cause;
-use flows::Network;
+use flows::{Network, Now};
+use ruleset::Plan;
 use serde::Serialize;
 use topology::{Address, BridgeView, Link, NeighbourState, PppoeView, QueueingDiscipline};
 
-use crate::core::Core;
+use crate::network::State;
 use crate::network::interfaces::Interface;
 use crate::network::moves::RoamingHost;
+use crate::network::stations::forwards_to;
 use crate::network::view::NetworkView;
 
 /// Limit of hosts: the page shows no more, and a ubus message is limited in size.
@@ -60,28 +62,28 @@ struct HostView {
     port: String,
 }
 
-pub(crate) fn view(core: &Core) -> TopologyAnswer<'_> {
-    let network = core.network.view();
+pub(crate) fn view<'a>(state: &'a State, planned: Option<&Plan>, now: Now) -> TopologyAnswer<'a> {
+    let network = state.view();
     TopologyAnswer {
         generation: network.generation(),
-        links: links(core),
+        links: links(network, planned),
         bridges: network.topology().bridges(),
         pppoe: network.topology().pppoe(),
         interfaces: network.interfaces(),
         hosts: hosts(network),
         policies: network.topology().policies(),
-        roaming: core.network.moves().roaming(core.now),
+        roaming: state.moves().roaming(now),
     }
 }
 
-fn links(core: &Core) -> Vec<LinkView> {
-    let topology = core.network.topology();
+fn links(network: &NetworkView, planned: Option<&Plan>) -> Vec<LinkView> {
+    let topology = network.topology();
     let (lowest, shaped) = (topology.lowest(), topology.shaped());
     let name_of = |link: Option<&Link>| link.map(|link| link.name.to_string());
     let view = |link: &Link| {
         let device = lowest.iter().find(|device| device.index == link.index);
         // The plan also knows the settings, so its text takes precedence.
-        let decision = core.offload.planned().and_then(|plan| plan.decisions.get(&*link.name));
+        let decision = planned.and_then(|plan| plan.decisions.get(&*link.name));
         let cause = decision.map(|decision| &decision.why).or(device.map(|device| &device.why));
         let on =
             |queue: &QueueingDiscipline| name_of(topology.link(queue.index)).unwrap_or_default();
@@ -103,7 +105,7 @@ fn links(core: &Core) -> Vec<LinkView> {
                 .map(|Address { address, prefix, .. }| format!("{address}/{prefix}"))
                 .collect(),
             lowest: device.is_some_and(|device| device.eligible),
-            in_flowtable: core.network.view().devices().contains(&*link.name),
+            in_flowtable: network.devices().contains(&*link.name),
             shaped: shaped.map(|of| format!("{} on {}", of.kind, on(of))).unwrap_or_default(),
             why: cause.map(|cause| cause.text.clone()).unwrap_or_default(),
             cause: cause.cloned().unwrap_or_default(),
@@ -132,13 +134,4 @@ fn hosts(network: &NetworkView) -> Vec<HostView> {
     hosts.sort_by_key(|(address, _)| *address);
     hosts.truncate(MAX_HOSTS);
     hosts.into_iter().map(|(_, view)| view).collect()
-}
-
-/// Returns false for link-local, multicast and broadcast addresses, which are not hosts of their
-/// own.
-pub(super) fn forwards_to(address: IpAddr) -> bool {
-    match address {
-        IpAddr::V4(a) => !a.is_multicast() && !a.is_link_local() && !a.is_broadcast(),
-        IpAddr::V6(a) => !a.is_multicast() && !a.is_unicast_link_local(),
-    }
 }

@@ -7,13 +7,12 @@ use std::net::IpAddr;
 use std::time::Duration;
 
 use config::Network;
+use ebpf::dependency::DependencyChange;
 use flows::Now;
 use ruleset::Segments;
 use serde_json::Value;
 use topology::{Change, Link, RouteAnswer, RouteBatch, RouteQuery, Topology};
 
-use crate::core::Core;
-use crate::effect::Effect as AnyEffect;
 use crate::sys::netdev::NetMeter;
 use change::{change_of, decides_routes, shrinks};
 use interfaces::{Firewall, parse_dump};
@@ -22,7 +21,7 @@ use names::Names;
 use reconnects::Reconnects;
 use rerouted::Rerouted;
 use routes::Lookup;
-use stations::Stations;
+use stations::{Moved, Stations};
 use view::NetworkView;
 use wan::{Wan, wans};
 
@@ -35,8 +34,6 @@ mod reconnects;
 pub(crate) mod rerouted;
 mod routes;
 pub(crate) mod stations;
-#[cfg(test)]
-mod tests;
 pub(crate) mod view;
 pub(crate) mod wan;
 mod zones;
@@ -175,121 +172,121 @@ impl State {
     }
 
     /// Requests a reading of the interfaces if that is due. Called once a second.
-    pub(crate) fn second(&mut self) -> Option<AnyEffect> {
+    pub(crate) fn second(&mut self) -> Option<Effect> {
         self.interfaces_age += 1;
         let due = self.interfaces_stale || self.interfaces_age >= INTERFACES_EVERY;
         due.then(|| {
             self.interfaces_stale = false;
             self.interfaces_age = 0;
-            AnyEffect::Network(Effect::ReadInterfaces)
+            Effect::ReadInterfaces
         })
-    }
-}
-
-impl Core {
-    pub fn network_event(&mut self, event: Event) -> Vec<AnyEffect> {
-        let mut effects = match event {
-            Event::Changed(changes) => self.network_changed(changes),
-            Event::InterfacesChanged => vec![AnyEffect::Network(Effect::ReadInterfaces)],
-            Event::Interfaces(dump) => self.interfaces_read(&dump),
-            Event::Firewall(values) => {
-                self.firewall_read(&values);
-                Vec::new()
-            }
-            Event::RoutesAnswered(batch, answers) => self.routes_answered(&batch, answers),
-        };
-        effects.extend(self.ask_routes());
-        effects.extend(self.flows_strayed());
-        effects
     }
 
     /// Sets the `values` of UCI package firewall.
     pub(crate) fn firewall_read(&mut self, values: &Value) {
-        self.network.firewall = Firewall::parse(values);
-        self.network.firewall_known = true;
+        self.firewall = Firewall::parse(values);
+        self.firewall_known = true;
     }
 
-    /// Handles the answer of `network.interface dump`.
-    pub(crate) fn interfaces_read(&mut self, dump: &Value) -> Vec<AnyEffect> {
-        let network = &mut self.network;
-        network.interfaces_age = 0;
-        network.interfaces_seen = self.now;
-        let interfaces = parse_dump(dump, &network.firewall);
-        network.reconnects.read(&interfaces, self.now.mono);
-        let changed = network.view.set_interfaces(interfaces) || !network.interfaces_known;
-        network.interfaces_known = true;
-        // Policies name zones, and the devices of a zone may have changed, so replan.
-        if changed { self.replan_for_network() } else { Vec::new() }
+    /// Handles the answer of `network.interface dump`. Returns true if policies may concern other
+    /// devices now.
+    pub(crate) fn interfaces_read(&mut self, dump: &Value, now: Now) -> bool {
+        self.interfaces_age = 0;
+        self.interfaces_seen = now;
+        let interfaces = parse_dump(dump, &self.firewall);
+        self.reconnects.read(&interfaces, now.mono);
+        let changed = self.view.set_interfaces(interfaces) || !self.interfaces_known;
+        self.interfaces_known = true;
+        changed
     }
 
-    /// Updates the hosts that keep moving, and replans if they changed. Called once a second.
-    pub(crate) fn roaming_second(&mut self) -> Vec<AnyEffect> {
-        let (network, now) = (&mut self.network, self.now);
-        let since = now.mono.saturating_sub(network.roaming_at);
+    /// Updates the hosts that keep moving. Returns true if they changed. Called once a second.
+    pub(crate) fn roaming_second(&mut self, now: Now) -> bool {
+        let since = now.mono.saturating_sub(self.roaming_at);
         if since < ROAMING_EVERY {
-            return Vec::new();
+            return false;
         }
-        let found = network.moves.restless(network.view.topology(), now);
-        let more = !found.is_subset(&network.roaming);
-        if found == network.roaming || (!more && since < ROAMING_CALM) {
-            return Vec::new();
+        let found = self.moves.restless(self.view.topology(), now);
+        let more = !found.is_subset(&self.roaming);
+        if found == self.roaming || (!more && since < ROAMING_CALM) {
+            return false;
         }
-        network.roaming = found;
-        network.roaming_at = now.mono;
-        self.replan()
+        self.roaming = found;
+        self.roaming_at = now.mono;
+        true
     }
 
-    /// Applies the IPv6 MTUs of devices, which change without an event.
-    pub(crate) fn mtu6_second(&mut self, read: &[(String, u32)]) -> Vec<AnyEffect> {
-        let topology = self.network.topology();
-        let changes: Vec<Change> = read
-            .iter()
+    /// Returns the changes to the IPv6 MTUs of devices, which change without an event.
+    pub(crate) fn mtu6_changes(&self, read: &[(String, u32)]) -> Vec<Change> {
+        let topology = self.topology();
+        read.iter()
             .filter_map(|(name, mtu6)| {
                 let link = topology.link_named(name).filter(|link| link.mtu6 != *mtu6)?;
                 Some(Change::Link(Link { mtu6: *mtu6, ..link.clone() }))
             })
-            .collect();
-        if changes.is_empty() { Vec::new() } else { self.network_changed(changes) }
+            .collect()
     }
 
-    /// Handles changes of the kernel's network.
-    pub(crate) fn network_changed(&mut self, changes: Vec<Change>) -> Vec<AnyEffect> {
-        let network = &mut self.network;
-        let mut dependencies = Vec::new();
-        let mut moved = Vec::new();
-        let (mut rerouted, mut shrunk) = (false, false);
-        let mut in_flowtable = Rerouted::default();
+    /// Applies changes of the kernel's network. `None` if they change nothing.
+    pub(crate) fn change(&mut self, changes: Vec<Change>, now: Now) -> Option<Changed> {
+        let mut all = Changed::default();
         for change in changes {
-            network.stations.learn(&change, &mut moved);
+            self.stations.learn(&change, &mut all.moved);
             let dependency = change_of(&change);
-            let decides = decides_routes(&change, network.view.topology());
-            let mut with_it = in_flowtable.clone();
-            with_it.add(&change, network.view.topology());
-            let less = shrinks(&change, network.view.topology());
-            if network.view.change(change) {
-                dependencies.push(dependency);
-                rerouted |= decides;
-                shrunk |= less;
-                in_flowtable = with_it;
+            let decides = decides_routes(&change, self.view.topology());
+            let mut with_it = all.in_flowtable.clone();
+            with_it.add(&change, self.view.topology());
+            let less = shrinks(&change, self.view.topology());
+            if self.view.change(change) {
+                all.dependencies.push(dependency);
+                all.rerouted |= decides;
+                all.shrunk |= less;
+                all.in_flowtable = with_it;
             }
         }
-        if dependencies.is_empty() && network.topology_known {
-            return Vec::new();
+        if all.dependencies.is_empty() && self.topology_known {
+            return None;
         }
-        network.moves.note(&moved, network.view.topology(), self.now);
-        network.topology_known = true;
-        network.interfaces_stale = true;
-        // Mark flows first: until their entries are removed, packets take the wrong route.
-        if rerouted {
-            self.conntrack.flows_mut().routes_changed(self.now, network.view());
-        }
-        let mut effects = self.dependencies_changed(&dependencies);
-        effects.extend(self.replan_for_network());
-        effects.extend(self.stations_moved(&moved));
-        effects.extend(self.flowtable_rerouted(&in_flowtable));
-        if shrunk {
-            effects.extend(self.mtu_shrunk());
-        }
-        effects
+        self.moves.note(&all.moved, self.view.topology(), now);
+        self.topology_known = true;
+        self.interfaces_stale = true;
+        Some(all)
     }
+
+    /// Requests the route lookups that are due, unless a batch is under way or has failed.
+    pub(crate) fn ask_routes(&mut self) -> Option<Effect> {
+        self.lookup.ask(self.view.topology()).map(Effect::AskRoutes)
+    }
+
+    /// Retries route lookups after a failure. Called once a second.
+    pub(crate) fn routes_second(&mut self) -> Option<Effect> {
+        self.lookup.retry();
+        self.ask_routes()
+    }
+
+    /// Handles the kernel's answers; `None` if it could not be asked. Returns true if a route has
+    /// changed.
+    pub(crate) fn routes_answered(
+        &mut self,
+        batch: &RouteBatch,
+        answers: Option<Vec<(RouteQuery, RouteAnswer)>>,
+    ) -> bool {
+        self.lookup.answered(answers.is_some());
+        self.view.routes_answered(batch, &answers.unwrap_or_default())
+    }
+}
+
+/// What changes of the kernel's network mean for others.
+#[derive(Debug, Default)]
+pub(crate) struct Changed {
+    /// Changed objects that eBPF entries may depend on.
+    pub(crate) dependencies: Vec<DependencyChange>,
+    /// Hosts that have moved.
+    pub(crate) moved: Vec<Moved>,
+    /// Flows that do not depend on a changed object may be rerouted, too.
+    pub(crate) rerouted: bool,
+    /// Flows of the flowtable that may be rerouted.
+    pub(crate) in_flowtable: Rerouted,
+    /// A link's MTU is smaller.
+    pub(crate) shrunk: bool,
 }

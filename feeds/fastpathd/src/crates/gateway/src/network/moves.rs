@@ -10,8 +10,7 @@ use flows::{HostMove, MoveKind, Now};
 use serde::Serialize;
 use topology::{Mac, Topology};
 
-use crate::network::answer::forwards_to;
-use crate::network::stations::Moved;
+use crate::network::stations::{Moved, forwards_to};
 
 const HOUR: Duration = Duration::from_secs(3600);
 /// Limit of hosts. Beyond it, the host without a move for the longest time is dropped.

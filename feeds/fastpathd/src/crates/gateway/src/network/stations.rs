@@ -10,8 +10,6 @@ use std::net::IpAddr;
 
 use topology::{Change, Mac, NeighbourState, Topology};
 
-use crate::network::answer::forwards_to;
-
 /// Limit of stations of each kind, since any host can invent MACs. Beyond it, all are dropped.
 const LIMIT: usize = 8192;
 
@@ -117,6 +115,15 @@ pub(crate) fn addresses(moved: &[Moved], topology: &Topology) -> Option<Vec<IpAd
     let router =
         topology.routes().filter_map(|route| route.gateway).any(|via| found.contains(&via));
     (!router).then_some(found)
+}
+
+/// Returns false for link-local, multicast and broadcast addresses, which are not hosts of their
+/// own.
+pub(super) fn forwards_to(address: IpAddr) -> bool {
+    match address {
+        IpAddr::V4(a) => !a.is_multicast() && !a.is_link_local() && !a.is_broadcast(),
+        IpAddr::V6(a) => !a.is_multicast() && !a.is_unicast_link_local(),
+    }
 }
 
 #[cfg(test)]

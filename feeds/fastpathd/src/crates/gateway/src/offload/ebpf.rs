@@ -17,9 +17,8 @@ use model::Connection;
 use topology::{QueueingDiscipline, Topology};
 
 use crate::network::view::NetworkView;
-use crate::offload::Program;
 use crate::offload::endpoint::{endpoint, ends, reason};
-use crate::offload::programs::ProgramsReason;
+use crate::offload::programs::{Program, ProgramsReason};
 use crate::sys::error::chain;
 
 mod queues;

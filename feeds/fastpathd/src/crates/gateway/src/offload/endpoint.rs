@@ -9,7 +9,7 @@ use flows::{FlowTable, Reason};
 use model::Connection;
 use topology::{PathError, Topology, VlanTag};
 
-use crate::offload::Program;
+use crate::offload::programs::Program;
 
 /// Returns both ends of a connection as the flow table knows them.
 pub(crate) fn ends(connection: &Connection, flows: &FlowTable) -> [Place; 2] {

@@ -5,12 +5,11 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
+use flows::Now;
 use model::{Engine, Outcome, PacketChain};
 use ruleset::{ForeignRules, Plan, Surroundings};
+use topology::Topology;
 
-use crate::core::Core;
-use crate::effect::Effect as AnyEffect;
-use crate::offload::Effect;
 use crate::offload::revocation::RevocationReason;
 
 /// Retry interval after a failure to list the rules.
@@ -43,77 +42,53 @@ impl State {
     pub(crate) fn failure(&self) -> &str {
         &self.failure
     }
-}
 
-impl Core {
-    /// Sets the rules that were read at the start.
-    pub fn start_with_rules(&mut self, rules: Result<ForeignRules, String>) {
-        self.take_rules(rules);
-    }
-
-    /// Reads the rules after this change. No flow is offloaded until they are known.
-    pub(super) fn read_rules(&mut self, reason: &RevocationReason) -> Vec<AnyEffect> {
-        let foreign = &mut self.offload.foreign;
+    /// Handles a revocation for this reason. Returns true if the rules are to be read.
+    pub(crate) fn outdated(&mut self, reason: &RevocationReason, now: Now) -> bool {
         match reason {
             RevocationReason::Rules => {}
-            RevocationReason::Elements if foreign.rules.look_up_sets() => {}
+            RevocationReason::Elements if self.rules.look_up_sets() => {}
             RevocationReason::Elements
             | RevocationReason::Routes
             | RevocationReason::Stations
             | RevocationReason::Mtu
             | RevocationReason::Ipsec
             | RevocationReason::Forwarding
-            | RevocationReason::Flush => return Vec::new(),
+            | RevocationReason::Flush => return false,
         }
-        foreign.due = Some(foreign.read_at.map_or(self.now.mono, |at| at + MIN_INTERVAL));
-        let mut effects = self.replan();
-        self.engine_changed();
-        effects.extend(self.read_rules_again());
-        effects
+        self.due = Some(self.read_at.map_or(now.mono, |at| at + MIN_INTERVAL));
+        true
     }
 
-    /// Reads the rules if that is due.
-    pub(super) fn read_rules_again(&mut self) -> Option<AnyEffect> {
-        let foreign = &mut self.offload.foreign;
-        if foreign.reading {
-            return None;
+    /// Returns true if the rules are to be read now.
+    pub(crate) fn begin_reading(&mut self, now: Now) -> bool {
+        if self.reading || self.due.take_if(|at| now.mono >= *at).is_none() {
+            return false;
         }
-        foreign.due.take_if(|at| self.now.mono >= *at)?;
-        foreign.reading = true;
-        foreign.read_at = Some(self.now.mono);
-        Some(AnyEffect::Offload(Effect::ReadRules))
+        self.reading = true;
+        self.read_at = Some(now.mono);
+        true
     }
 
-    /// Handles the rules that have been read.
-    pub(super) fn rules_read(&mut self, rules: Result<ForeignRules, String>) -> Vec<AnyEffect> {
-        self.take_rules(rules);
-        let mut effects: Vec<AnyEffect> = self.read_rules_again().into_iter().collect();
-        effects.extend(self.replan());
-        self.engine_changed();
-        effects.extend(self.serve_ebpf());
-        effects
-    }
-
-    fn take_rules(&mut self, rules: Result<ForeignRules, String>) {
-        let foreign = &mut self.offload.foreign;
-        foreign.reading = false;
-        foreign.failure.clear();
+    /// Sets the rules that have been read, or why they could not be read.
+    pub(crate) fn read(&mut self, rules: Result<ForeignRules, String>, now: Now) {
+        self.reading = false;
+        self.failure.clear();
         match rules {
-            Ok(rules) => foreign.rules = rules,
+            Ok(rules) => self.rules = rules,
             Err(why) => {
                 log::error!("listing the rules of nftables: {why}");
-                foreign.due = Some(self.now.mono + RETRY);
-                foreign.failure = why;
+                self.due = Some(now.mono + RETRY);
+                self.failure = why;
             }
         }
     }
 
     /// Returns the chains that keep flows of this plan on the slow path.
-    pub(super) fn packet_chains(&self, plan: &Plan) -> Vec<PacketChain> {
+    pub(crate) fn packet_chains(&self, plan: &Plan, topology: &Topology) -> Vec<PacketChain> {
         if plan.engine == Engine::Off {
             return Vec::new();
         }
-        let topology = self.network.topology();
         let none = BTreeSet::new();
         let stacks = topology.stacks();
         let named = |wanted: &dyn Fn(&BTreeSet<topology::Name>) -> bool| {
@@ -121,7 +96,7 @@ impl Core {
             found.map(|(name, _)| name.to_string()).collect::<BTreeSet<String>>()
         };
         let is_bridge = |name: &topology::Name| topology.is_bridge(name);
-        self.offload.foreign.rules.packet_chains(&Surroundings {
+        self.rules.packet_chains(&Surroundings {
             above: &|device| named(&|below| below.iter().any(|name| &**name == device)),
             bridged: named(&|below| below.iter().any(is_bridge)),
             flowtable: if plan.hardware { &none } else { &plan.devices },
@@ -144,6 +119,3 @@ pub(super) fn rule_names(plan: &Plan) -> Vec<String> {
     names.truncate(MAX_NAMED);
     names
 }
-
-#[cfg(test)]
-mod tests;

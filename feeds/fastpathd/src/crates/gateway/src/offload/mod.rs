@@ -4,31 +4,27 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use ::ebpf::entry_side::Hook;
 use ctnetlink::Revision;
-use flows::Now;
+use flows::{FlowTable, Now, Path};
 use model::Engine;
 use ruleset::{Applied, ForeignRules, Plan};
 
 use self::ebpf::{AttachOutcome, AttachRequest, EbpfEngine};
 use self::programs::ProgramsReason;
-use crate::core::Core;
-use crate::effect::Effect as AnyEffect;
 use flowtable::{EngineReason, EngineReport, Flowtable, Job, JobFailure};
 use hardware::{HardwarePorts, HardwareUse};
 use revocation::{RevocationReason, Revocations};
 
 pub(crate) mod answer;
-mod carry;
 pub mod ebpf;
 mod endpoint;
 pub mod flowtable;
 mod foreign;
 pub mod hardware;
-mod in_force;
 mod plan;
 pub mod programs;
 pub(crate) mod revocation;
+mod table;
 
 #[derive(Debug)]
 pub enum Event {
@@ -62,18 +58,6 @@ pub enum Effect {
     Attach(AttachRequest),
     /// Save the generation of the rules in force, which are known.
     NoteRules,
-}
-
-/// A device that a program was requested for.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Program {
-    pub device: String,
-    /// Hook of its program; `None` if no program is attached.
-    pub hook: Option<Hook>,
-    /// Name of the hook: `xdp`, `xdp-generic`, `tcx` or `clsact`; empty without a program.
-    pub hook_name: &'static str,
-    /// Why a better hook, or any hook, could not be used.
-    pub why: config::Cause,
 }
 
 #[derive(Debug)]
@@ -142,25 +126,48 @@ impl State {
         }
     }
 
-    fn held_devices(&self) -> BTreeSet<String> {
-        self.ebpf.held().map(|program| program.device.clone()).collect()
+    /// Handles the outcome of attaching programs. Returns the devices with a program.
+    pub(crate) fn attached(
+        &mut self,
+        result: Result<AttachOutcome, ProgramsReason>,
+        now: Now,
+    ) -> BTreeSet<String> {
+        self.ebpf.attached(result, now);
+        let held: BTreeSet<String> =
+            self.ebpf.held().map(|program| program.device.clone()).collect();
+        self.flowtable.set_held(held.clone(), self.ebpf.why());
+        held
     }
-}
 
-impl Core {
-    pub fn offload_event(&mut self, event: Event) -> Vec<AnyEffect> {
-        match event {
-            Event::RulesChanged(revision) => self.rules_changed(revision),
-            Event::RulesRead(result) => self.rules_read(result),
-            Event::PoliciesChanged => self.revoke(RevocationReason::Ipsec),
-            Event::ForwardingStopped => self.revoke(RevocationReason::Forwarding),
-            Event::Applied(result) => self.applied(result),
-            Event::Verified(in_force) => self.verified(in_force),
-            Event::HardwarePorts(ports) => {
-                self.hardware_ports(ports);
-                Vec::new()
-            }
-            Event::Attached(result) => self.attached(*result),
-        }
+    /// Returns true once neither rules nor programs are pending.
+    pub(crate) fn is_settled(&self) -> bool {
+        self.flowtable.is_settled() && self.ebpf.is_known()
+    }
+
+    /// Sets the ports of a table that has been applied or verified.
+    pub(crate) fn set_hardware_ports(&mut self, ports: Option<HardwarePorts>) {
+        self.hardware.set_ports(ports);
+    }
+
+    /// Counts a second. Returns true if hardware offload has begun or ceased to be unused.
+    pub(crate) fn hardware_second(&mut self, flows: &FlowTable) -> bool {
+        let [hardware, software] = [Path::Hardware, Path::Flowtable].map(|path| flows.on(path));
+        self.hardware.second(self.flowtable.active(), hardware, software)
+    }
+
+    /// Sets the rules of other programs, or why they could not be read.
+    pub(crate) fn rules_read(&mut self, rules: Result<ForeignRules, String>, now: Now) {
+        self.foreign.read(rules, now);
+    }
+
+    /// Notes a revocation for this reason. Returns true if the rules are to be read, so that no
+    /// flow is offloaded until they are known.
+    pub(crate) fn rules_outdated(&mut self, reason: &RevocationReason, now: Now) -> bool {
+        self.foreign.outdated(reason, now)
+    }
+
+    /// Reads the rules if that is due.
+    pub(crate) fn read_rules(&mut self, now: Now) -> Option<Effect> {
+        self.foreign.begin_reading(now).then_some(Effect::ReadRules)
     }
 }

@@ -1,9 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Why devices have no eBPF programs.
+//! The eBPF programs of devices, and why devices have none.
 
 use config::Cause;
 use ebpf::attach::AttachReason;
 use ebpf::devices::NotNative;
+use ebpf::entry_side::Hook;
+
+/// A device that a program was requested for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Program {
+    pub device: String,
+    /// Hook of its program; `None` if no program is attached.
+    pub hook: Option<Hook>,
+    /// Name of the hook: `xdp`, `xdp-generic`, `tcx` or `clsact`; empty without a program.
+    pub hook_name: &'static str,
+    /// Why a better hook, or any hook, could not be used.
+    pub why: config::Cause,
+}
 
 config::coded! {
     /// Why devices have no programs. `said` is the text of the loader or the kernel.

@@ -11,9 +11,8 @@ use ebpf::entry_side::Hook;
 use ebpf::folder::{FOLDER, Folder};
 use ebpf::pinned::{OpenError, Pinned};
 use ebpf::programs::Dsa;
-use gateway::offload::Program;
 use gateway::offload::ebpf::{AttachOutcome, AttachRequest, OpenMaps};
-use gateway::offload::programs::ProgramsReason;
+use gateway::offload::programs::{Program, ProgramsReason};
 use gateway::sys::error::chain;
 use serde_json::Value;
 

@@ -24,14 +24,14 @@ use ruleset::{Applied, Plan, render};
 use serde_json::{Map, Value, json};
 use topology::Change;
 
-use crate::api::methods::{Outcome, call};
 use crate::api::{self, status};
 use crate::core::Core;
+use crate::core::calls::{Outcome, call};
 use crate::effect::Effect;
 use crate::fixture::{core, established, lab_dump, lab_firewall, lab_network, machine_sample};
-use crate::offload::Program;
 use crate::offload::ebpf::{AttachOutcome, AttachRequest, OpenMaps, Waiting};
 use crate::offload::flowtable::{EngineReport, Job, JobFailure};
+use crate::offload::programs::Program;
 use crate::offload::programs::ProgramsReason;
 use crate::sys::kernel::Readings;
 use crate::{configuration, conntrack, network, offload};
@@ -447,7 +447,7 @@ impl Router {
 
     /// Asserts that `status` shows this engine in force, with this reason.
     fn assert_active(&self, engine: Engine, why: &str) {
-        let shown = serde_json::to_value(status::status(&self.core)).unwrap();
+        let shown = serde_json::to_value(status::status(self.core.subsystems())).unwrap();
         assert_eq!(shown["engine"]["active"], engine.name(), "{shown}");
         assert_eq!(shown["engine"]["why"], why, "{shown}");
     }

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 use super::*;
-use crate::fixture::{lab_dump, lab_firewall, running};
 
 fn settings(host: &str, options: &str) -> Settings {
     let file = format!("config export 'x'\n\toption host '{host}'\n{options}");
@@ -82,24 +81,4 @@ fn a_private_collector_must_be_on_the_inner_side() {
     let ways = Ways { interfaces, ..Ways::default() };
     let bound = ways.find(&settings("203.0.113.9", "\toption interface 'vpn'\n"), egress);
     assert_eq!(bound, Ok(Some("wg0".to_owned())));
-}
-
-#[test]
-fn only_devices_of_known_inner_zones_are_inner() {
-    let mut core = running();
-    let names = |core: &Core| {
-        let ways = core.ways().expect("known");
-        (ways.inner.into_values().collect::<Vec<_>>(), ways.interfaces)
-    };
-    let (inner, interfaces) = names(&core);
-    assert!(inner.contains(&"br-lan.10".to_owned()), "{inner:?}");
-    assert!(!inner.iter().any(|name| name.contains("wan")), "{inner:?}");
-    assert_eq!(interfaces["wan"], "pppoe-wan");
-    // The LAN is in a zone that leads to the Internet.
-    let mut firewall = lab_firewall();
-    firewall["z1"]["name"] = "wan".into();
-    core.firewall_read(&firewall);
-    core.interfaces_read(&lab_dump());
-    assert_eq!(names(&core).0, [""; 0]);
-    assert_eq!(crate::fixture::core().ways(), None, "before the zones are known");
 }

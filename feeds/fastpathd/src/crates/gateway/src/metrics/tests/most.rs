@@ -6,7 +6,7 @@ use std::time::Instant;
 use topology::{Change, Link, LinkKind};
 
 use super::*;
-use crate::api::methods::{Outcome, call};
+use crate::core::calls::{Outcome, call};
 use crate::fixture::{lab_firewall, lab_network, link, route};
 
 const ZONES: u32 = 8;
@@ -121,7 +121,7 @@ fn most() -> Core {
     for address in hosts {
         writeln!(names, "99 02:00:00:00:01:0b {address} host *").unwrap();
     }
-    core.network.name_hosts(&names, "");
+    core.network_mut().name_hosts(&names, "");
     let queue =
         |number| ips::Queue { number, listener: 7, depth: 2, handled: 5, full: 1, unread: 0 };
     let queues = (0..64).map(queue).collect();

@@ -11,7 +11,7 @@ use flows::Now;
 use topology::{QueueUse, Topology, bypassed_queue};
 
 use super::EbpfEngine;
-use crate::offload::Program;
+use crate::offload::programs::Program;
 
 impl EbpfEngine {
     /// Sets the devices with our CAKE filters at their clsact.

@@ -3,17 +3,18 @@
 use std::time::Duration;
 
 use ctnetlink::{Revision, Touch};
-use ruleset::Applied;
+use model::Engine;
+use ruleset::{Applied, Plan};
 use serde_json::{Map, json};
 
 use super::*;
-use crate::api::methods::{Outcome, call};
 use crate::conntrack;
+use crate::core::calls::{Outcome, call};
 use crate::fixture::{
     ask, configuration, core, established, lab_dump, lab_firewall, lab_network, running,
 };
 use crate::offload;
-use crate::offload::flowtable::JobFailure;
+use crate::offload::flowtable::{Job, JobFailure};
 use crate::sys::kernel::Readings;
 
 #[test]
@@ -123,7 +124,7 @@ fn rules_are_known(core: &mut Core) {
 }
 
 /// Returns the plan to be applied.
-pub(in crate::offload) fn plan_of(effects: &[AnyEffect]) -> Option<&Plan> {
+pub(in crate::core) fn plan_of(effects: &[AnyEffect]) -> Option<&Plan> {
     effects.iter().find_map(|effect| match effect {
         AnyEffect::Offload(offload::Effect::Run(Job::Apply { plan, .. })) => Some(plan),
         _ => None,
@@ -334,8 +335,8 @@ fn a_host_that_roams_back_and_forth_causes_few_renewals() {
         assert_eq!(core.network_changed(seen_on(port)), []);
     }
     core.now.mono += Duration::from_secs(10);
-    let again = core.offload.flowtable.second(core.now);
-    assert!(matches!(again, Some(Job::Renew(_))), "{again:?}");
+    let again = core.offload.second(core.now);
+    assert!(matches!(again, Some(offload::Effect::Run(Job::Renew(_)))), "{again:?}");
 }
 
 #[test]

@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
+use std::time::Duration;
+
 use ctnetlink::Revision;
 use ruleset::Applied;
 use serde_json::json;
 
 use super::*;
+use crate::core::reactions::table::tests::plan_of;
 use crate::fixture::{ask, established, running};
 use crate::offload;
 use crate::offload::flowtable::Job;
-use crate::offload::in_force::tests::plan_of;
 
 #[test]
 fn nothing_is_offloaded_while_changed_rules_are_unknown() {

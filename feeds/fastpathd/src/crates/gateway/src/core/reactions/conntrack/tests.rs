@@ -56,7 +56,7 @@ fn young_flows_are_looked_up_while_the_table_is_expensive_to_read() {
     core.dump_ended(true);
     let wanted = asked(core.second(&Readings::default())).unwrap();
     assert_eq!(wanted, [(0, established(8, false).orig)]);
-    core.looked_up(&[established(8, true)], core.conntrack.flows.reading_start());
+    core.looked_up(&[established(8, true)], core.conntrack.flows().reading_start());
     let page = ask(&mut core, "flows", json!({"filter": {"path": ["flowtable"]}}));
     assert_eq!(page["matched"], 1);
     assert_eq!(asked(core.second(&Readings::default())), None);

@@ -171,7 +171,7 @@ fn a_flow_follows_the_route_that_the_kernel_reports() {
     change(&mut core, changes);
     update(&mut core, plain(7));
     assert_eq!(path(&mut core), slow("pending"));
-    let batch = core.ask_routes().and_then(|effect| asked(vec![effect]));
+    let batch = core.network.ask_routes().and_then(|effect| asked(vec![effect.into()]));
     answer(&mut core, batch, to(GUEST, Some(ROUTER)));
     assert_eq!((carried(&maps), egress(&maps)), (2, Some(2)));
     assert_eq!(out(&mut core), ["br-lan.20", "", "lan2"]);
@@ -229,7 +229,7 @@ fn a_new_flow_does_not_use_a_route_from_before_a_change() {
     let (mut core, maps) = running();
     change(&mut core, router().into_iter().chain([routing_rules(Some("10.10.10.0"))]).collect());
     update(&mut core, plain(7));
-    let batch = core.ask_routes().and_then(|effect| asked(vec![effect]));
+    let batch = core.network.ask_routes().and_then(|effect| asked(vec![effect.into()]));
     answer(&mut core, batch, to(WAN, None));
     let batch = change(&mut core, vec![other_table()]);
     let second = plain(8);
@@ -251,8 +251,8 @@ fn failed_route_lookups_are_repeated_after_a_second() {
     let (mut core, maps) = running();
     change(&mut core, vec![routing_rules(Some("10.10.10.0"))]);
     update(&mut core, established(7, false));
-    let batch = core.ask_routes().and_then(|effect| asked(vec![effect])).unwrap();
-    assert_eq!(core.ask_routes(), None, "one batch at a time");
+    let batch = core.network.ask_routes().and_then(|effect| asked(vec![effect.into()])).unwrap();
+    assert_eq!(core.network.ask_routes(), None, "one batch at a time");
     assert_eq!(network_event(&mut core, network::Event::RoutesAnswered(batch, None)), None);
     assert_eq!(path(&mut core), slow("pending"));
     core.now.mono += Duration::from_secs(1);
@@ -271,7 +271,7 @@ fn the_page_shows_the_kernels_egress_with_every_engine() {
     change(&mut core, changes);
     core.entries_changed(&[Event::New(plain(7))]);
     assert_eq!(out(&mut core), ["pppoe-wan", "wan", "wan"]);
-    let batch = core.ask_routes().and_then(|effect| asked(vec![effect]));
+    let batch = core.network.ask_routes().and_then(|effect| asked(vec![effect.into()]));
     answer(&mut core, batch, to(GUEST, Some(ROUTER)));
     assert_eq!(out(&mut core), ["br-lan.20", "", "lan2"]);
 }

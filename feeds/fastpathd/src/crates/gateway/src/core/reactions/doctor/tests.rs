@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::{Effect, Event, Marks, Refused, ReportReason};
 use crate::core::Core;
+use crate::doctor::{Effect, Event, Marks, Refused, ReportReason};
 use crate::effect::Effect as AnyEffect;
 use crate::fixture::{ask, configuration, core};
 
@@ -188,7 +188,7 @@ fn a_run_follows_each_change_and_each_replaced_file() {
 #[test]
 fn the_schema_lists_all_report_reasons() {
     let schema: Value =
-        serde_json::from_str(include_str!("../../../../schema/types.json")).unwrap();
+        serde_json::from_str(include_str!("../../../../../../schema/types.json")).unwrap();
     let codes = &schema["$defs"]["DoctorState"]["properties"]["cause"]["properties"]["code"];
     let mut all = vec![""];
     all.extend(ReportReason::CODES);

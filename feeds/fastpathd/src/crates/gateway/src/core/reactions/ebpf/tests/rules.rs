@@ -47,7 +47,7 @@ fn offloaded_connections_have_to_pass_changed_rules_again() {
     // The kernel sent this event before the bits were cleared.
     update(&mut core, established(7, false));
     assert_eq!(carried(&maps), 0);
-    let effects = core.marks_cleared(&offers, version);
+    let effects: Vec<AnyEffect> = vec![core.conntrack.marks_cleared(&offers, version).into()];
     let start = core.conntrack.flows().reading_start();
     let keys = vec![(0, offers[0].orig)];
     assert_eq!(effects, [AnyEffect::Conntrack(conntrack::Effect::LookUp(keys, start))]);
@@ -70,7 +70,7 @@ fn changed_set_elements_revoke_connections_at_most_every_four_seconds() {
     let effects = core.rules_changed(ELEMENTS);
     assert_eq!(carried(&maps), 0, "a rule may drop them now");
     let (offers, version) = to_be_cleared(effects);
-    core.marks_cleared(&offers, version);
+    core.conntrack.marks_cleared(&offers, version);
     looked_up(&mut core, PASSED);
     assert_eq!(carried(&maps), 2);
     core.rules_changed(ELEMENTS);

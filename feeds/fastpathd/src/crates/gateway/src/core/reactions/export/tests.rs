@@ -1,11 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
+use std::rc::Rc;
+use std::time::Duration;
+
 use ctnetlink::{Counters, Entry, TcpState};
+use flows::RecordTimeouts;
+use ips::EventLine;
 use serde_json::{Value, json};
 
 use super::*;
 use crate::conntrack::Event as ConntrackEvent;
-use crate::fixture::{ask, configuration, established, running};
+use crate::export::{ExportReason, ExportState, Progress};
+use crate::fixture::{ask, configuration, established, lab_dump, lab_firewall, running};
 
 fn exporting(options: Value) -> Value {
     let mut values = configuration("flowtable");
@@ -119,7 +125,10 @@ fn wanted_events_are_forwarded() {
     let effects = exports(core.events_read(batch()));
     let [Effect::HandOn(lines)] = &effects[..] else { panic!("{effects:?}") };
     assert_eq!(*lines, batch().lines);
-    assert_eq!((core.export.timeouts(), core.export_interfaces()), (None, None));
+    assert_eq!(
+        (core.export.timeouts(), core.export.set_interfaces(core.network.topology())),
+        (None, None)
+    );
     let row = ask(&mut core, "exports", json!({}))["exports"][0].take();
     let shown = (&row["kind"], &row["protocol"], &row["port"]);
     assert_eq!(shown, (&json!("syslog"), &json!("tcp"), &json!(514)));
@@ -225,4 +234,25 @@ fn open_flows_have_a_last_record_at_shutdown() {
     let mut next = 0;
     assert_eq!(core.last_records(&mut next).map(|queue| queue.len()), Some(1));
     assert_eq!(core.last_records(&mut next), None);
+}
+
+#[test]
+fn only_devices_of_known_inner_zones_are_inner() {
+    let mut core = running();
+    let names = |core: &Core| {
+        let ways = ways(&core.network, core.now).expect("known");
+        (ways.inner.into_values().collect::<Vec<_>>(), ways.interfaces)
+    };
+    let (inner, interfaces) = names(&core);
+    assert!(inner.contains(&"br-lan.10".to_owned()), "{inner:?}");
+    assert!(!inner.iter().any(|name| name.contains("wan")), "{inner:?}");
+    assert_eq!(interfaces["wan"], "pppoe-wan");
+    // The LAN is in a zone that leads to the Internet.
+    let mut firewall = lab_firewall();
+    firewall["z1"]["name"] = "wan".into();
+    core.firewall_read(&firewall);
+    core.interfaces_read(&lab_dump());
+    assert_eq!(names(&core).0, [""; 0]);
+    let core = crate::fixture::core();
+    assert_eq!(ways(&core.network, core.now), None, "before the zones are known");
 }

@@ -309,8 +309,8 @@ impl World {
                 self.carry_out(effects);
             }
             conntrack::Effect::ClearMarks(connections, _, version) => {
-                let effects = self.core.marks_cleared(&connections, version);
-                self.carry_out(effects);
+                let effect = self.core.conntrack.marks_cleared(&connections, version);
+                self.carry_out(vec![effect.into()]);
             }
             conntrack::Effect::LookUp(_, start) => {
                 let entry = self.tracked.map(|tracked| self.entry(tracked));

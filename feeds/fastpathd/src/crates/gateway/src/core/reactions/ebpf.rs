@@ -17,12 +17,9 @@ impl Core {
         &mut self,
         result: Result<AttachOutcome, ProgramsReason>,
     ) -> Vec<AnyEffect> {
-        let offload = &mut self.offload;
-        offload.ebpf.attached(result, self.now);
-        let held = offload.held_devices();
-        self.network.view_mut().set_programs(held.clone());
-        offload.flowtable.set_held(held, offload.ebpf.why());
-        offload.ebpf.programs_changed(self.network.view(), self.now);
+        let held = self.offload.attached(result, self.now);
+        self.network.view_mut().set_programs(held);
+        self.offload.ebpf_mut().programs_changed(self.network.view(), self.now);
         let mut effects = self.serve_ebpf();
         effects.extend(self.replan());
         effects.extend(self.answer_engine());
@@ -31,15 +28,15 @@ impl Core {
 
     /// Removes entries with endpoints that differ after these changes of the network.
     pub(crate) fn dependencies_changed(&mut self, changes: &[DependencyChange]) -> Vec<AnyEffect> {
-        self.offload.ebpf.changed(changes, self.network.view(), self.now);
+        self.offload.ebpf_mut().changed(changes, self.network.view(), self.now);
         self.serve_ebpf()
     }
 
     pub(crate) fn ebpf_second(&mut self) -> Vec<AnyEffect> {
-        self.offload.ebpf.set_timeouts(self.sys.facts().timeouts);
-        self.offload.ebpf.second(self.now);
+        self.offload.ebpf_mut().set_timeouts(self.sys.facts().timeouts);
+        self.offload.ebpf_mut().second(self.now);
         let mut effects = self.serve_ebpf();
-        if self.offload.ebpf.retry_due(self.now) {
+        if self.offload.ebpf_mut().retry_due(self.now) {
             effects.extend(self.replan());
         }
         effects
@@ -50,7 +47,7 @@ impl Core {
         use conntrack::Effect::{ClearMarks, Confirm, Update};
         let flows = self.conntrack.flows_mut();
         let Served { extend, confirm, clear, started } =
-            self.offload.ebpf.serve(flows, self.network.view(), self.now);
+            self.offload.ebpf_mut().serve(flows, self.network.view(), self.now);
         let (version, start) = (flows.rules(), flows.reading_start());
         let mut effects = Vec::new();
         if !confirm.is_empty() {

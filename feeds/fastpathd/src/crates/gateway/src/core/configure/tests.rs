@@ -4,7 +4,7 @@ use model::Engine;
 use ruleset::Applied;
 use serde_json::json;
 
-use crate::configuration::package::Configuration;
+use crate::configuration::Configuration;
 use crate::core::Core;
 use crate::effect::Effect as AnyEffect;
 use crate::fixture::{ask, configuration, core, running};
@@ -87,7 +87,7 @@ fn an_engine_set_by_command_holds_until_the_file_names_another() {
 /// The installed file documents the defaults, so its values must equal them.
 #[test]
 fn the_installed_file_has_the_defaults() {
-    let file = include_str!("../../../../../files/fastpath.config");
+    let file = include_str!("../../../../../../files/fastpath.config");
     let values = config::parse_uci(file).unwrap();
     let (configuration, warnings) = Configuration::read(&values).unwrap();
     assert_eq!(configuration, Configuration::default());

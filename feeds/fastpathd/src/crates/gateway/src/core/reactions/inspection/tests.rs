@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+use std::time::Duration;
 
 use flows::Now;
 use serde_json::{Map, Value, json};
 
 use super::*;
-use crate::api::methods::{Outcome, call};
+use crate::core::calls::{Outcome, call};
 use crate::fixture::{ask, established, lab_dump, lab_firewall, lab_network, machine_sample};
+use crate::ips::inspection::Instruction;
 use crate::offload;
 use crate::offload::flowtable::Job;
 use crate::sys::kernel::{Machine, Readings};
 
-mod kernel;
-
 mod gate;
+mod kernel;
 
 fn at(ms: u64) -> Now {
     Now { mono: Duration::from_millis(ms), unix_ms: 1_000_000 + ms }
@@ -469,7 +470,7 @@ fn the_script_is_notified_again_while_suricata_stays_down() {
 fn writing_suricatas_files_is_retried_after_a_failure() {
     let (mut core, effects) = reading(&json!({"enabled": "1"}), &[]);
     let first = instruction(&effects).clone();
-    core.ips.inspection.not_written("writing suricata.yaml: No space left on device".into());
+    core.ips.not_written("writing suricata.yaml: No space left on device".into());
     let mut again = Vec::new();
     for second in 1..=25 {
         core.now = at(second * 1000);

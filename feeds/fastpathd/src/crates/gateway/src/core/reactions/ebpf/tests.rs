@@ -446,7 +446,7 @@ fn packets_of_a_blocked_source_are_dropped_at_the_hook() {
     let offers = core.conntrack.flows().connections_of(source);
     let (now, until) = (core.now, core.now.mono + Duration::from_secs(60));
     let known = (core.network.topology(), core.conntrack.flows());
-    core.offload.ebpf.reject(&offers, 2_100_498, until, known, now);
+    core.offload.ebpf_mut().reject(&offers, 2_100_498, until, known, now);
     core.serve_ebpf();
     assert!(maps.with(|inside| inside.flows.values().all(|(entry, _)| entry.drop.is_some())));
     assert_eq!(core.conntrack.flows().totals().paths.ebpf.packets, 2);
@@ -459,7 +459,7 @@ fn packets_of_a_blocked_source_are_dropped_at_the_hook() {
     let dropped = core.offload.ebpf().table().unwrap().dropped().to_vec();
     assert_eq!(dropped, [(2_100_498, Counters { packets: 5, bytes: 500 })]);
     let now = core.now;
-    core.offload.ebpf.accept(&[source], now);
+    core.offload.ebpf_mut().accept(&[source], now);
     assert_eq!(carried(&maps), 0);
 }
 

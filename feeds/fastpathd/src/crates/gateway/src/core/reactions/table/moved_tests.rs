@@ -12,6 +12,7 @@ use super::*;
 use crate::conntrack::Event;
 use crate::fixture::{established, running};
 use crate::offload;
+use crate::offload::flowtable::Job;
 
 fn renews(effects: &[AnyEffect]) -> bool {
     let is_renewal = |effect: &AnyEffect| {

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! Exports records of the flow table, and events of Suricata, with the devices of the network.
+
+use flows::Now;
+use ipfix::Queue;
+
+use crate::core::Core;
+use crate::effect::Effect as AnyEffect;
+use crate::export::way::Ways;
+use crate::export::{Effect, Event, Serial, Settings, encoded};
+use crate::network;
+
+/// Flows per batch of the last records, a small part of a queue.
+const FLOWS: usize = 2000;
+
+impl Core {
+    pub(crate) fn export_event(&mut self, event: Event) -> Vec<AnyEffect> {
+        self.export.event(event);
+        Vec::new()
+    }
+
+    /// Applies settings.
+    pub(crate) fn configure_export(&mut self, settings: &[Settings]) -> Option<AnyEffect> {
+        let run = self.export.configure(settings, self.now)?;
+        self.conntrack.flows_mut().record(self.export.timeouts(), self.now);
+        Some(run.into())
+    }
+
+    /// Sends the records that conntrack's entries and events have caused.
+    pub(crate) fn export_records(&mut self) -> Option<AnyEffect> {
+        let records = self.conntrack.flows_mut().records();
+        let send = || Effect::Send(encoded(&records, self.network.topology())).into();
+        (!records.is_empty()).then(send)
+    }
+
+    /// Returns the collectors that are receiving flow records.
+    #[must_use]
+    pub fn reading_records(&self) -> Vec<Serial> {
+        self.export.reading_records()
+    }
+
+    /// Returns the last records of the next batch of flows, from index `next` of the table on;
+    /// `None` after the last batch.
+    pub fn last_records(&mut self, next: &mut usize) -> Option<Queue> {
+        let flows = self.conntrack.flows_mut();
+        if *next >= flows.len() {
+            return None;
+        }
+        flows.record_rest(*next..*next + FLOWS, self.now);
+        *next += FLOWS;
+        Some(encoded(&flows.records(), self.network.topology()))
+    }
+
+    pub(crate) fn export_second(&mut self) -> Vec<AnyEffect> {
+        let (network, now) = (&self.network, self.now);
+        let ways = self.export.set_ways(|| ways(network, now));
+        let interfaces = self.export.set_interfaces(self.network.topology());
+        ways.into_iter().chain(interfaces).map(Into::into).collect()
+    }
+}
+
+/// Returns the devices that messages may leave by; `None` before zones and links are known.
+fn ways(network: &network::State, now: Now) -> Option<Ways> {
+    if !network.zones_known() || !network.is_complete(now) {
+        return None;
+    }
+    let (zones, interfaces) = (network.places().zones, network.view().interfaces());
+    Some(Ways::of(&zones, network.firewall(), interfaces, network.topology()))
+}
+
+#[cfg(test)]
+mod tests;

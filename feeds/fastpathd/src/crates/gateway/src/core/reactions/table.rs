@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! Handles outcomes of jobs, changed rules, `IPsec` policies and `flush`: reports the engine in
+//! force to the flow table, and revokes offloaded flows.
+
+use ctnetlink::{Revision, Touch};
+use ruleset::Applied;
+
+use crate::api;
+use crate::core::Core;
+use crate::effect::Effect as AnyEffect;
+use crate::offload::flowtable::JobFailure;
+use crate::offload::hardware::HardwarePorts;
+use crate::offload::revocation::RevocationReason;
+use crate::offload::{Effect, Event};
+
+impl Core {
+    pub(crate) fn offload_event(&mut self, event: Event) -> Vec<AnyEffect> {
+        match event {
+            Event::RulesChanged(revision) => self.rules_changed(revision),
+            Event::RulesRead(result) => self.rules_read(result),
+            Event::PoliciesChanged => self.revoke(RevocationReason::Ipsec),
+            Event::ForwardingStopped => self.revoke(RevocationReason::Forwarding),
+            Event::Applied(result) => self.applied(result),
+            Event::Verified(in_force) => self.verified(in_force),
+            Event::HardwarePorts(ports) => {
+                self.hardware_ports(ports);
+                Vec::new()
+            }
+            Event::Attached(result) => self.attached(*result),
+        }
+    }
+
+    /// Handles the outcome of a job that applies or renews the table.
+    pub(crate) fn applied(&mut self, result: Result<Applied, JobFailure>) -> Vec<AnyEffect> {
+        let next = self.offload.applied(result, self.now);
+        self.engine_changed();
+        self.answer_when_settled(next)
+    }
+
+    /// Handles the outcome of a job that verifies the table.
+    pub(crate) fn verified(&mut self, in_force: bool) -> Vec<AnyEffect> {
+        let next = self.offload.verified(in_force, self.now);
+        self.engine_changed();
+        self.answer_when_settled(next)
+    }
+
+    /// Returns the next job, and answers held requests for the engine if no job is left.
+    fn answer_when_settled(&mut self, next: Option<Effect>) -> Vec<AnyEffect> {
+        let mut effects: Vec<AnyEffect> = next.into_iter().map(Into::into).collect();
+        effects.extend(self.serve_ebpf());
+        effects.extend(self.answer_engine());
+        effects
+    }
+
+    /// Answers held requests for the engine once neither rules nor programs are pending.
+    pub(super) fn answer_engine(&self) -> Option<AnyEffect> {
+        self.offload.is_settled().then_some(AnyEffect::Api(api::Effect::AnswerEngine))
+    }
+
+    /// Handles a change of rules, perhaps by ourselves.
+    pub(crate) fn rules_changed(&mut self, revision: Revision) -> Vec<AnyEffect> {
+        let mut effects = vec![AnyEffect::Offload(Effect::NoteRules)];
+        effects.extend(self.table_touched(revision.table));
+        match self.offload.revocation(revision, self.now) {
+            Some(reason) => {
+                effects.extend(self.read_rules(&reason));
+                effects.extend(self.revoke(reason));
+            }
+            // Revoke offloaded flows later; all other flows have to pass the rules now.
+            None if revision.elements => {
+                self.conntrack.flows_mut().rules_changed(false, self.now);
+                effects.extend(self.serve_ebpf());
+                effects.extend(self.conntrack.read_events().map(AnyEffect::from));
+            }
+            None => {}
+        }
+        effects
+    }
+
+    /// Handles a change of our own table.
+    fn table_touched(&mut self, touch: Touch) -> Vec<AnyEffect> {
+        if touch == Touch::None {
+            return Vec::new();
+        }
+        let (next, is_removed) = self.offload.touched(touch, self.now);
+        if is_removed {
+            self.engine_changed();
+        }
+        self.answer_when_settled(next)
+    }
+
+    /// Revokes all offloaded flows: they have to pass the changed rules before an engine offloads
+    /// them again.
+    pub(super) fn revoke(&mut self, reason: RevocationReason) -> Vec<AnyEffect> {
+        self.offload.note_revoked(reason, self.conntrack.flows(), self.now);
+        self.conntrack.flows_mut().rules_changed(true, self.now);
+        let mut effects = self.serve_ebpf();
+        effects.extend(self.conntrack.read_events().map(AnyEffect::from));
+        let renewal = self.offload.revoke(self.conntrack.flows(), self.now);
+        effects.extend(renewal.map(AnyEffect::from));
+        effects
+    }
+
+    /// Renews the flowtable if flows have a new route or mark.
+    pub(crate) fn flows_strayed(&mut self) -> Option<AnyEffect> {
+        if !self.conntrack.flows_mut().take_strayed() {
+            return None;
+        }
+        self.offload.strayed(self.now).map(AnyEffect::from)
+    }
+
+    /// Moves every flow to the slow path until its next packet has passed the rules. Returns true
+    /// if an engine may have offloaded any.
+    pub(crate) fn flush(&mut self) -> (bool, Vec<AnyEffect>) {
+        let [has_programs, has_flowtable] = self.offload.flush(self.conntrack.flows(), self.now);
+        let mut effects = self.serve_ebpf();
+        if has_flowtable {
+            effects.extend(self.offload.renew(self.now).map(AnyEffect::from));
+        }
+        (has_programs || has_flowtable, effects)
+    }
+
+    pub(crate) fn flowtable_second(&mut self) -> Vec<AnyEffect> {
+        let due = self.offload.delayed_revocation(self.now);
+        let mut effects = due.as_ref().map(|reason| self.read_rules(reason)).unwrap_or_default();
+        effects.extend(due.map(|reason| self.revoke(reason)).unwrap_or_default());
+        effects.extend(self.offload.read_rules(self.now).map(AnyEffect::from));
+        effects.extend(self.hardware_second());
+        effects.extend(self.offload.second(self.now).map(AnyEffect::from));
+        effects
+    }
+
+    /// Sets the ports of a table that has been applied or verified.
+    fn hardware_ports(&mut self, ports: Option<HardwarePorts>) {
+        self.network.view_mut().set_hardware(ports.as_ref().map(|ports| ports.able.clone()));
+        self.offload.set_hardware_ports(ports);
+    }
+
+    /// Counts a second. Replans the queues if use of hardware, which bypasses them, has changed.
+    fn hardware_second(&mut self) -> Option<AnyEffect> {
+        if !self.offload.hardware_second(self.conntrack.flows()) {
+            return None;
+        }
+        self.plan_latency()
+    }
+
+    /// Reports the engine in force to the flow table.
+    pub(super) fn engine_changed(&mut self) {
+        let (engine, devices, left_out, shaped) = self.offload.engine();
+        self.network.view_mut().set_devices(devices, left_out, shaped);
+        self.conntrack.flows_mut().engine(engine, self.now);
+        self.inspection_changed();
+    }
+}
+
+#[cfg(test)]
+mod moved_tests;
+#[cfg(test)]
+pub(super) mod tests;

@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! Handles outcomes of jobs and foreign changes to the table, and revokes offloaded flows.
+//! Intervals and retries are in `flowtable.rs`.
+
+use ctnetlink::{Revision, Touch};
+use flows::{FlowTable, Now};
+use ruleset::{Applied, Plan};
+use topology::Topology;
+
+use crate::network::rerouted::Rerouted;
+use crate::network::stations::{self, Moved};
+use crate::offload::flowtable::JobFailure;
+use crate::offload::revocation::RevocationReason;
+use crate::offload::{Effect, State};
+
+impl State {
+    /// Handles the outcome of a job that applies or renews the table. Returns the next job.
+    pub(crate) fn applied(
+        &mut self,
+        result: Result<Applied, JobFailure>,
+        now: Now,
+    ) -> Option<Effect> {
+        match &result {
+            Ok(how) => log::info!("table inet fastpath: {how:?}"),
+            Err(JobFailure { why, .. }) => {
+                log::error!("failed to apply table inet fastpath, previous rules kept: {why}");
+            }
+        }
+        let result = result.map_err(JobFailure::brief);
+        self.flowtable.applied(result, now).map(Effect::Run)
+    }
+
+    /// Handles the outcome of a job that verifies the table. Returns the next job.
+    pub(crate) fn verified(&mut self, in_force: bool, now: Now) -> Option<Effect> {
+        let removed = self.flowtable.take_removed();
+        if !in_force || removed {
+            log::warn!("table inet fastpath was changed or removed from outside: restoring it");
+        }
+        self.flowtable.verified(in_force, now).map(Effect::Run)
+    }
+
+    /// Handles a change of our own table. Returns the next job, and true if the table was removed.
+    pub(crate) fn touched(&mut self, touch: Touch, now: Now) -> (Option<Effect>, bool) {
+        let was_there = self.flowtable.in_force().is_some();
+        let next = self.flowtable.touched(touch, now);
+        let is_removed = was_there && self.flowtable.in_force().is_none();
+        if is_removed {
+            log::warn!("table inet fastpath was removed from outside: restoring it");
+        }
+        (next.map(Effect::Run), is_removed)
+    }
+
+    /// Returns a job that is due. Called once a second.
+    pub(crate) fn second(&mut self, now: Now) -> Option<Effect> {
+        self.flowtable.second(now).map(Effect::Run)
+    }
+
+    /// Returns the reason to revoke now, after this change of nftables.
+    pub(crate) fn revocation(&mut self, revision: Revision, now: Now) -> Option<RevocationReason> {
+        self.revocations.changed(revision, now)
+    }
+
+    /// Returns the reason to revoke now because of a change that was delayed.
+    pub(crate) fn delayed_revocation(&mut self, now: Now) -> Option<RevocationReason> {
+        self.revocations.due(now)
+    }
+
+    /// Notes that all offloaded flows are revoked.
+    pub(crate) fn note_revoked(&mut self, reason: RevocationReason, flows: &FlowTable, now: Now) {
+        let flows = flows.offloaded();
+        if flows > 0 {
+            log::info!("{reason}: {flows} offloaded flows have to pass the rules again");
+        }
+        self.revocations.note(reason, flows, now);
+    }
+
+    /// Renews the flowtable, unless it is empty.
+    pub(crate) fn revoke(&mut self, flows: &FlowTable, now: Now) -> Option<Effect> {
+        // A table that offloads no flow replaces the table in force anyway.
+        let held = self.planned.as_ref().is_some_and(|plan| plan.unread);
+        if held || !flows.forwards(None) && flows.unlisted() == 0 {
+            return None;
+        }
+        self.flowtable.revoke(now).map(Effect::Run)
+    }
+
+    /// Renews the flowtable after a change of routes or links, since its entries keep their routes.
+    /// The eBPF engine does not need this.
+    pub(crate) fn rerouted(
+        &mut self,
+        rerouted: &Rerouted,
+        flows: &FlowTable,
+        now: Now,
+    ) -> Option<Effect> {
+        if !self.flowtable.in_force()?.has_flowtable() || !rerouted.concerns(flows) {
+            return None;
+        }
+        let offloaded = flows.in_flowtable();
+        if offloaded > 0 {
+            log::info!("routes were changed: {offloaded} offloaded flows are routed again");
+        }
+        self.revocations.note(RevocationReason::Routes, offloaded, now);
+        self.flowtable.revoke(now).map(Effect::Run)
+    }
+
+    /// Renews the flowtable after a link's MTU has shrunk, since entries keep the MTU that they
+    /// began with. The eBPF engine does not need this.
+    pub(crate) fn mtu_shrunk(&mut self, flows: &FlowTable, now: Now) -> Option<Effect> {
+        let has_flowtable = self.flowtable.in_force()?.has_flowtable();
+        if !has_flowtable || !flows.forwards(None) {
+            return None;
+        }
+        log::info!("the MTU of a link is smaller: renewing the flowtable");
+        self.revocations.note(RevocationReason::Mtu, flows.in_flowtable(), now);
+        self.flowtable.revoke(now).map(Effect::Run)
+    }
+
+    /// Renews the flowtable after hosts have moved, so that their flows enter it again by the
+    /// present network. The eBPF engine does not need this.
+    pub(crate) fn stations_moved(
+        &mut self,
+        moved: &[Moved],
+        topology: &Topology,
+        flows: &FlowTable,
+        now: Now,
+    ) -> Option<Effect> {
+        let in_force = self.flowtable.in_force()?;
+        let moved: Vec<Moved> = moved
+            .iter()
+            .filter(|one| !stations::all_within(one, &in_force.roaming, topology))
+            .copied()
+            .collect();
+        if moved.is_empty() || !in_force.has_flowtable() {
+            return None;
+        }
+        let addresses = stations::addresses(&moved, topology);
+        if !flows.forwards(addresses.as_deref()) {
+            return None;
+        }
+        log::info!("hosts have moved to another port: renewing the flowtable");
+        self.revocations.note(RevocationReason::Stations, flows.in_flowtable(), now);
+        self.flowtable.renew(now).map(Effect::Run)
+    }
+
+    /// Renews the flowtable because flows have a new route or mark. The kernel checks neither again
+    /// for an entry that sends to a port directly.
+    pub(crate) fn strayed(&mut self, now: Now) -> Option<Effect> {
+        if !self.flowtable.in_force()?.has_flowtable() {
+            return None;
+        }
+        log::info!("flows are routed or marked otherwise: renewing the flowtable");
+        self.flowtable.renew(now).map(Effect::Run)
+    }
+
+    /// Removes every flow from the programs by request. Returns true if programs may have
+    /// forwarded any, and true if there is a flowtable to renew.
+    pub(crate) fn flush(&mut self, flows: &FlowTable, now: Now) -> [bool; 2] {
+        self.revocations.note(RevocationReason::Flush, flows.offloaded(), now);
+        let has_programs = self.ebpf.remove_all(now);
+        [has_programs, self.flowtable.in_force().is_some_and(Plan::has_flowtable)]
+    }
+
+    /// Renews the flowtable.
+    pub(crate) fn renew(&mut self, now: Now) -> Option<Effect> {
+        self.flowtable.renew(now).map(Effect::Run)
+    }
+}
