@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use gateway::offload::hardware::HardwarePorts;
-use netlink::{Family, RequestError, attribute, attributes, contents, push_attribute};
+use netlink::{Family, RequestError, attribute, attributes, contents, push_attribute, push_nested};
 
 /// Feature of a driver that may hold entries of a flowtable.
 const ABLE: &str = "hw-tc-offload";
@@ -29,15 +29,13 @@ pub(super) fn ports(ports: &BTreeSet<String>) -> Option<HardwarePorts> {
 fn has_feature(kernel: &mut Family, port: &str, feature: &str) -> Result<bool, RequestError> {
     /// `ETHTOOL_MSG_FEATURES_GET`, and attributes of requests and answers.
     const FEATURES_GET: u8 = 11;
-    const NESTED: u16 = 1 << 15;
     const HEADER: u16 = 1;
     const DEV_NAME: u16 = 2;
     const ACTIVE: u16 = 4;
     const BITS: u16 = 3;
     const NAME: u16 = 2;
-    let (mut device, mut request) = (Vec::new(), Vec::new());
-    push_attribute(&mut device, DEV_NAME, &[port.as_bytes(), &[0]].concat());
-    push_attribute(&mut request, NESTED | HEADER, &device);
+    let (device, mut request) = ([port.as_bytes(), &[0]].concat(), Vec::new());
+    push_nested(&mut request, HEADER, |header| push_attribute(header, DEV_NAME, &device));
     let answer = kernel.request(FEATURES_GET, &request)?;
     let sets = contents(&answer).filter_map(|content| attribute(content, ACTIVE));
     // A set without a mask lists the bits that are on.
