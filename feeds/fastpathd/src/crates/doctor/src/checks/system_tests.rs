@@ -137,7 +137,10 @@ fn only_a_chain_that_can_drop_protects_the_router() {
         json!({"chain": {"family": family, "table": table, "name": "in", "type": "filter",
             "hook": "input", "policy": policy}})
     };
-    let rule = |chain: &str, expr: &Value| json!({"rule": {"family": "inet", "table": "t", "chain": chain, "expr": [expr]}});
+    let rule = |chain: &str, expr: &Value| {
+        let rule = json!({"family": "inet", "table": "t", "chain": chain, "expr": [expr]});
+        json!({"rule": rule})
+    };
     let jump = json!({"jump": {"target": "wan"}});
     let vmap = json!({"vmap": {"key": {"meta": {"key": "iifname"}},
         "data": {"set": [["eth1", {"goto": {"target": "wan"}}]]}}});
