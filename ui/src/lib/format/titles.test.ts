@@ -17,7 +17,7 @@ const accepted: Record<string, [number, string]> = {
   '../form/EditCount.svelte': [1, 'accessible name of a button with a sign'],
   '../shell/Header.svelte': [1, 'accessible name of a button with a sign'],
   '../shell/Rail.svelte': [1, 'accessible name of a button with a sign'],
-  '../shell/UserButton.svelte': [1, 'user of a button with a sign; its menu has it, too'],
+  '../shell/UserMenu.svelte': [1, 'user of a button with a sign; its menu has it, too'],
 };
 
 /** Components with a property `title` that is a visible heading. */

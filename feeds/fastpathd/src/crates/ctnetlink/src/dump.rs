@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Reads the whole conntrack table in batches. `crates/fastpathd/src/conntrack/refresh.rs` decides
+//! Reads the whole conntrack table in batches. `crates/gateway/src/conntrack/refresh.rs` decides
 //! how often.
 
 use netlink::{Protocol, RequestError};

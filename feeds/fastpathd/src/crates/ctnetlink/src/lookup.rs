@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Looks up one conntrack entry by zone and original direction. `crates/fastpathd/src/conntrack`
+//! Looks up one conntrack entry by zone and original direction. `crates/gateway/src/conntrack`
 //! decides which flows are looked up and how many per second.
 
 use netlink::{AsyncSocket, Protocol, RequestError, messages};
