@@ -12,6 +12,7 @@ pub mod bench;
 mod bus;
 mod daemon;
 mod export;
+mod io;
 mod run;
 mod sys;
 
@@ -39,7 +40,7 @@ usage: fastpathd [OPTION…]
 const USER: &str = "fastpath";
 
 enum Command {
-    Run { paths: daemon::Paths, verbose: bool },
+    Run { paths: io::Paths, verbose: bool },
     Check { files: Vec<PathBuf>, json: bool },
     RemoveQueues,
     Print(String),
@@ -48,7 +49,7 @@ enum Command {
 #[cfg_attr(not(test), expect(clippy::wildcard_enum_match_arm, reason = "any other argument"))]
 fn parse(args: impl IntoIterator<Item = OsString>) -> Result<Command, lexopt::Error> {
     let mut parser = lexopt::Parser::from_args(args);
-    let mut paths = daemon::Paths {
+    let mut paths = io::Paths {
         socket: ubus::SOCKET.into(),
         config: "/etc/config/fastpath".into(),
         leases: "/tmp/dhcp.leases".into(),
@@ -128,7 +129,7 @@ fn check(files: &[PathBuf], json: bool) -> ExitCode {
     ExitCode::SUCCESS
 }
 
-fn start(paths: daemon::Paths, verbose: bool) -> ExitCode {
+fn start(paths: io::Paths, verbose: bool) -> ExitCode {
     sys::log::start(verbose);
     if let Err(error) = leave_root() {
         complain(&format!(

@@ -23,8 +23,8 @@ use tokio::sync::mpsc;
 
 use super::traffic::{Sums, Traffic};
 use super::{Options, exposition};
-use crate::daemon::{Io, Paths, unix_ms};
 use crate::export::run::Exporters;
+use crate::io::{Io, Paths};
 use crate::sys::kernel;
 
 /// Hosts with a DHCP lease, as many as have a series of their own.
@@ -70,7 +70,7 @@ impl Gateway {
             commands: nowhere.clone(),
             own_rules: nowhere,
         };
-        let started = Now { mono: Duration::ZERO, unix_ms: unix_ms() };
+        let started = Now { mono: Duration::ZERO, unix_ms: kernel::unix_ms() };
         let machine = Machine { kernel: "6.12".into(), started, ..Machine::default() };
         let mut gateway = Self {
             domain,
@@ -108,7 +108,7 @@ impl Gateway {
     }
 
     fn set_clock(&mut self) {
-        let now = Now { mono: self.io.started.elapsed(), unix_ms: unix_ms() };
+        let now = Now { mono: self.io.started.elapsed(), unix_ms: kernel::unix_ms() };
         self.core.set_clock(now, kernel::cpu_time());
     }
 

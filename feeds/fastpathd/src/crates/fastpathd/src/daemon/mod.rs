@@ -2,7 +2,7 @@
 //! The daemon's loop: passes events to the core and executes its effects with `run/`. Also
 //! start and shutdown of the daemon.
 
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
 use flows::Now;
 use gateway::core::Core;
@@ -17,16 +17,15 @@ use tokio::time::{MissedTickBehavior, timeout};
 use crate::bus::notify::AlertsNotified;
 use crate::bus::requests::Requests;
 use crate::export::end::SENT_WITHIN;
+use crate::io::{Io, Paths};
 use crate::run::ips::ProbeControl;
 use crate::sys::kernel;
 use crate::sys::task::spawn_local;
 use crate::{bus, export, run};
 
 mod inbox;
-mod io;
 
 use inbox::{Inbox, Incoming};
-pub(crate) use io::{Io, Paths};
 
 /// Seconds after which the file is read if ubus or rpcd is missing; both start within seconds.
 const WITHOUT_BUS: u64 = 10;
@@ -103,7 +102,7 @@ impl Daemon {
         events: mpsc::Sender<Event>,
         behind_conntrack: mpsc::UnboundedSender<Event>,
     ) -> Self {
-        let started = Now { mono: Duration::ZERO, unix_ms: unix_ms() };
+        let started = Now { mono: Duration::ZERO, unix_ms: kernel::unix_ms() };
         let machine = kernel::read(started, &paths.own_rules);
         Self {
             core: Core::new(machine, started),
@@ -134,7 +133,7 @@ impl Daemon {
     }
 
     fn set_clock(&mut self) {
-        let now = Now { mono: self.io.started.elapsed(), unix_ms: unix_ms() };
+        let now = Now { mono: self.io.started.elapsed(), unix_ms: kernel::unix_ms() };
         self.core.set_clock(now, kernel::cpu_time());
     }
 
@@ -274,10 +273,4 @@ impl Daemon {
         run::latency::remove();
         run::offload::detach_all(DETACHED_WITHIN).await;
     }
-}
-
-/// Returns the current time in Unix milliseconds.
-pub(crate) fn unix_ms() -> u64 {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
 }

@@ -7,7 +7,8 @@ use gateway::export::Serial;
 use ipfix::Queue;
 use tokio::time::{sleep, timeout};
 
-use crate::export::run::{Exporters, MAX_QUEUE, Shared};
+use crate::export::run::Exporters;
+use crate::export::shared::{MAX_QUEUE, Shared};
 
 /// Timeout for the last records: procd waits 5 s, in which the rules have to be removed, too.
 pub(crate) const SENT_WITHIN: Duration = Duration::from_secs(1);

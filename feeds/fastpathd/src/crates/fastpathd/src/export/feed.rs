@@ -7,7 +7,7 @@ use gateway::export::Settings;
 
 use crate::export::events::EventOutbox;
 use crate::export::outbox::{CONFIRMED_AFTER, Outbox, Permit};
-use crate::export::run::{Shared, unix_s};
+use crate::export::shared::{Shared, unix_s};
 
 /// Source of an exporter's messages.
 #[derive(Debug)]

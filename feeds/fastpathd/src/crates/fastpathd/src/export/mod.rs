@@ -10,5 +10,6 @@ mod logged;
 mod outbox;
 mod route;
 pub(crate) mod run;
+mod shared;
 mod tcp;
 mod udp;

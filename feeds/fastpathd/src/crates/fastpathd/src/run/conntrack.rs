@@ -15,7 +15,7 @@ use model::Connection;
 use ruleset::{IPSEC_SET, MISSED_SETS};
 use tokio::sync::mpsc::{Sender, UnboundedReceiver};
 
-use crate::daemon::Io;
+use crate::io::Io;
 use crate::run::conntrack::follow::{Closed, follow};
 use crate::run::offload::TABLE;
 use crate::sys::grace::packets_in_flight;

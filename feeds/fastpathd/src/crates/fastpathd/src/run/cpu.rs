@@ -12,7 +12,7 @@ use gateway::sys::error::chain;
 use serde_json::Value;
 
 use crate::bus::connection;
-use crate::daemon::Io;
+use crate::io::Io;
 use crate::sys::file;
 use crate::sys::task::spawn_local;
 

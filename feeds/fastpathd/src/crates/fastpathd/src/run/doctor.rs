@@ -1,35 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Calls `fastpath.doctor`, and detects changes of its report and of the configuration. The doctor
-//! runs as root in a program of rpcd; the daemon gets the same answers as any client.
+//! Calls `fastpath.doctor`, which runs as root in a program of rpcd; the daemon gets the same
+//! answers as any client.
 
-use std::fs;
-use std::os::unix::fs::MetadataExt;
-
-use gateway::doctor::{Effect, Event, Mark, Marks, Refused};
+use gateway::doctor::{Effect, Event, Refused};
 use gateway::event::Event as AnyEvent;
 use gateway::sys::error::chain;
 use serde_json::Value;
 use ubus::Handle;
 
 use crate::bus::connection;
-use crate::daemon::Io;
+use crate::io::Io;
 use crate::sys::task::spawn_local;
-
-/// The doctor's report, which only root can read.
-const REPORT: &str = "/var/run/fastpath-doctor.json";
-/// Folder of UCI files, which uci and `fastpath.change` replace.
-const SETTINGS: &str = "/etc/config";
-/// Folder that has a file while a change is pending.
-const CHANGE: &str = "/var/run/fastpath-change";
-
-/// Returns the modification times of report, configuration and pending change.
-pub(crate) fn marks() -> Marks {
-    Marks { report: mark(REPORT), settings: mark(SETTINGS), change: mark(CHANGE) }
-}
-
-fn mark(path: &str) -> Mark {
-    fs::metadata(path).ok().map(|of| (of.mtime(), of.mtime_nsec()))
-}
 
 pub(crate) fn execute(effect: &Effect, io: &Io) {
     let Some(bus) = io.bus.clone() else {

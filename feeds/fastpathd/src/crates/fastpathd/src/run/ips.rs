@@ -12,7 +12,7 @@ use gateway::sys::error::chain;
 use ruleset::NftCommand;
 use tokio::sync::mpsc::Sender;
 
-use crate::daemon::Io;
+use crate::io::Io;
 use crate::sys::file;
 use crate::sys::task::spawn_local;
 

@@ -8,7 +8,7 @@ use gateway::latency::{Effect, Event, Job};
 use gateway::sys::error::chain;
 use netlink::{Client, Protocol};
 
-use crate::daemon::Io;
+use crate::io::Io;
 use crate::sys::task::spawn_local;
 
 pub(crate) fn execute(effect: Effect, io: &Io) {
@@ -50,7 +50,7 @@ mod tests {
     use tokio::task::{LocalSet, yield_now};
 
     use super::*;
-    use crate::daemon::Paths;
+    use crate::io::Paths;
 
     /// The loader removes a clsact without filters, so no filter may be added after its check.
     #[test]

@@ -12,7 +12,7 @@ use tokio::sync::mpsc::Sender;
 use topology::{LookupError, RouteAnswer, RouteBatch, RouteLookup, RouteQuery, Watcher};
 
 use crate::bus::connection;
-use crate::daemon::Io;
+use crate::io::Io;
 use crate::sys::task::spawn_local;
 
 /// Pause before the watcher is opened again after a failure.

@@ -19,7 +19,7 @@ use ruleset::{ForeignRules, NftCommand};
 use tokio::sync::mpsc::Sender;
 use topology::Name;
 
-use crate::daemon::Io;
+use crate::io::Io;
 use crate::run::ips::read_table;
 use crate::sys::file;
 use crate::sys::task::spawn_local;

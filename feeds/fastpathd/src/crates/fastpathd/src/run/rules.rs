@@ -10,7 +10,7 @@ use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::net::UnixStream;
 use tokio::sync::mpsc::Sender;
 
-use crate::daemon::Io;
+use crate::io::Io;
 use crate::sys::task::spawn_local;
 
 /// Name of the service that updates rules, in messages.

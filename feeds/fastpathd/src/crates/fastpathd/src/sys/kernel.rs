@@ -1,18 +1,25 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Reads the kernel's state from `/proc`, host names from leases and `/etc/hosts`, the offset of
-//! local time, and the CPU time of this process.
+//! Reads the kernel's state from `/proc`, host names from leases and `/etc/hosts`, the times of
+//! files that the doctor depends on, and clocks.
 
 use std::fs;
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::process::Command;
-use std::time::Duration;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use ebpf::connection::Timeouts;
 use flows::Now;
+use gateway::doctor::{Mark, Marks};
 use gateway::sys::kernel::{Facts, Machine, Readings, parse_offset};
 use rustix::time::{ClockId, clock_gettime};
 
-use crate::run::doctor;
+/// The doctor's report, which only root can read.
+const REPORT: &str = "/var/run/fastpath-doctor.json";
+/// Folder of UCI files, which uci and `fastpath.change` replace.
+const SETTINGS: &str = "/etc/config";
+/// Folder that has a file while a change is pending.
+const CHANGE: &str = "/var/run/fastpath-change";
 
 pub(crate) fn read(started: Now, own_rules: &Path) -> Machine {
     let word = |path| text(path).trim().to_owned();
@@ -41,8 +48,17 @@ pub(crate) fn readings(leases: &Path, offset_s: i64) -> Readings {
             timeouts: timeouts(),
         },
         mtu6: mtu6(Path::new("/proc/sys/net/ipv6/conf")),
-        doctor: doctor::marks(),
+        doctor: marks(),
     }
+}
+
+/// Returns the modification times of report, configuration and pending change.
+fn marks() -> Marks {
+    Marks { report: mark(REPORT), settings: mark(SETTINGS), change: mark(CHANGE) }
+}
+
+fn mark(path: &str) -> Mark {
+    fs::metadata(path).ok().map(|of| (of.mtime(), of.mtime_nsec()))
 }
 
 fn mtu6(devices: &Path) -> Vec<(String, u32)> {
@@ -97,6 +113,12 @@ fn switch(path: &str) -> Option<bool> {
 pub(crate) fn offset_s() -> i64 {
     let said = launch::without_capabilities(&mut Command::new("date")).arg("+%z").output();
     said.ok().and_then(|said| parse_offset(&String::from_utf8_lossy(&said.stdout))).unwrap_or(0)
+}
+
+/// Returns the current time in Unix milliseconds.
+pub(crate) fn unix_ms() -> u64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
 }
 
 /// Returns the CPU time of this process, in user and kernel mode.

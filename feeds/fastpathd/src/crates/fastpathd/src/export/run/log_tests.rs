@@ -197,7 +197,7 @@ fn a_collector_that_accepts_and_closes_connections_is_never_up() {
 fn only_event_types_that_collectors_take_are_wanted() {
     in_loop(async {
         let none = std::path::PathBuf::new;
-        let paths = crate::daemon::Paths {
+        let paths = crate::io::Paths {
             socket: none(),
             config: none(),
             leases: none(),

@@ -3,6 +3,7 @@
 
 use std::net::SocketAddr;
 
+use ipfix::{MAX_MESSAGE, Queue};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream, UdpSocket};
 use tokio::sync::mpsc::Receiver;
@@ -10,6 +11,7 @@ use tokio::time::{sleep, timeout};
 
 use super::*;
 use crate::export::fixture;
+use crate::export::shared::MAX_QUEUE;
 
 /// More than any step takes on a loaded machine, on the clock of `in_loop`.
 pub(in crate::export) const LONG: Duration = Duration::from_secs(1200);
