@@ -18,7 +18,7 @@ def _options(source):
 
 def export_options():
     """Returns the options of an `export` section by kind."""
-    both = _options(_read("config/src/value.rs") + _read("fastpathd/src/export/settings.rs"))
+    both = _options(_read("config/src/value.rs") + _read("gateway/src/export/settings.rs"))
     return {
         "ipfix": both | _options(_read("ipfix/src/settings.rs")),
         "syslog": both | _options(_read("logs/src/settings.rs")),
