@@ -91,6 +91,8 @@ struct Inverse<'a> {
     pairs: Vec<Pair<'a>>,
     /// Current index of the section of each pair.
     found: Vec<Option<usize>>,
+    /// Beginning of names that no section has.
+    unused: String,
 }
 
 impl<'a> Inverse<'a> {
@@ -99,7 +101,12 @@ impl<'a> Inverse<'a> {
             draft.pairs().into_iter().filter(|pair| pair.config == config).collect();
         let mut taken = BTreeSet::new();
         let found = pairs.iter().map(|pair| find(pair.after?, now, &mut taken)).collect();
-        Self { draft, config, now, pairs, found }
+        let before = pairs.iter().filter_map(|pair| pair.before);
+        let names: Vec<&str> = before.chain(&now.sections).map(|of| of.name.as_str()).collect();
+        let is_unused = |text: &String| names.iter().all(|name| !name.starts_with(text));
+        let mut texts = (0_u32..).map(|number| format!("undo{number}_"));
+        let unused = texts.find(is_unused).unwrap_or_default();
+        Self { draft, config, now, pairs, found, unused }
     }
 
     fn edits(&self, edits: &mut Vec<Edit>) -> Result<(), ChangedSince> {
@@ -133,7 +140,8 @@ impl<'a> Inverse<'a> {
         let mut names = BTreeMap::new();
         for (number, pair) in self.pairs.iter().enumerate() {
             let (true, Some(before)) = (is_restored(pair), pair.before) else { continue };
-            names.insert(number, restore(before, number, &mut push));
+            let id = format!("{}{number}", self.unused);
+            names.insert(number, restore(before, id, &mut push));
         }
         if let Some(sections) = self.order(&called, &deleted, &names) {
             push(Op::Order { sections });
@@ -192,7 +200,7 @@ impl<'a> Inverse<'a> {
         let taken = wanted().any(|(_, (_, name))| {
             sections().any(|(index, (other, _))| !deleted.contains(&index) && other.name == *name)
         });
-        let aside = |index: usize| format!("undo{index}_name");
+        let aside = |index: usize| format!("{}name{index}", self.unused);
         if taken {
             for (index, (section, _)) in wanted() {
                 push(Op::Rename { section: section.name.clone(), name: aside(index) });
@@ -295,8 +303,7 @@ fn got_a_name(pair: &Pair<'_>) -> bool {
 }
 
 /// Adds a removed section again. Returns its name in later edits.
-fn restore(before: &Section, number: usize, push: &mut impl FnMut(Op)) -> String {
-    let id = format!("undo{number}");
+fn restore(before: &Section, id: String, push: &mut impl FnMut(Op)) -> String {
     let name = (!before.anonymous).then(|| before.name.clone());
     let called = name.clone().unwrap_or_else(|| id.clone());
     let id = name.is_none().then_some(id);

@@ -114,7 +114,7 @@ fn an_anonymous_section_is_found_under_its_new_name() {
 /// Generates packages of a few sections, some of them alike.
 fn package() -> impl Strategy<Value = Package> {
     let options = prop::collection::btree_map("[ab]", "[xy]".prop_map(Setting::Text), 0..3);
-    let section = (prop::option::of("[a-f]"), "[st]", options);
+    let section = (prop::option::of("[a-d]|undo[01]|undo0_1"), "[st]", options);
     prop::collection::vec(section, 0..7).prop_map(|list| {
         let mut package = Package::default();
         for (index, (name, kind, options)) in list.into_iter().enumerate() {
