@@ -55,8 +55,11 @@ pub(crate) fn edits(bytes: &[u8]) {
     }
 }
 
-/// Judges the draft of the inverse edits.
+/// Judges the draft of the inverse edits, which lead back to the files before.
 fn undone(draft: &Draft, back: &[Edit]) {
-    let Ok(undone) = Draft::new(draft.after.clone(), back) else { return };
+    let undone = Draft::new(draft.after.clone(), back).expect("the inverse edits fit");
     let _ = change::fuzz::judge(&undone);
+    for (config, before) in &draft.before {
+        assert!(undone.after[config].says(before), "{before:?} became {:?}", undone.after[config]);
+    }
 }
