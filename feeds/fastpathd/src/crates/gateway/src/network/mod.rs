@@ -276,7 +276,7 @@ impl State {
     }
 }
 
-/// What changes of the kernel's network mean for others.
+/// Consequences of changes of the kernel's network for other subsystems.
 #[derive(Debug, Default)]
 pub(crate) struct Changed {
     /// Changed objects that eBPF entries may depend on.
