@@ -130,6 +130,9 @@ export class Draft {
   }
 
   remove(config: string, ...names: string[]): void {
+    // A section that is added later under one of the names is new.
+    const kept = [...(this.was[config] ?? [])].filter(([to]) => !names.includes(to));
+    this.was = { ...this.was, [config]: new Map(kept) };
     this.forget(config, ({ section }) => names.includes(section));
     this.change(config, (all) => all.filter(({ section }) => !names.includes(section)));
   }

@@ -216,6 +216,20 @@ describe('the draft of all screens', () => {
     first.leave();
   });
 
+  it('adds a section under the name of a renamed and removed one', async () => {
+    const first = screen('firewall');
+    await ready(first.of);
+    const { draft } = first.of;
+    draft.rename('firewall', 'lan', 'home');
+    draft.remove('firewall', 'home');
+    draft.add('firewall', 'rule', { target: 'ACCEPT' }, 'home');
+    expect(draft.edits).toMatchObject([
+      { op: 'delete', section: 'lan' },
+      { op: 'add', section: 'home', type: 'rule' },
+    ]);
+    first.leave();
+  });
+
   it('is empty in another session', async () => {
     const first = screen('firewall');
     await ready(first.of);
