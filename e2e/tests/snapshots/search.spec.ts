@@ -99,6 +99,25 @@ test('screens are found and shown by keyboard alone', async ({ page }) => {
   expect(refused).toEqual([]);
 });
 
+test('an answer keeps the selected entry, and keeps it in view', async ({ page }) => {
+  await open(page, 'flows');
+  let answer = () => {};
+  const asked = new Promise<void>((done) => (answer = done));
+  await page.route('**/ubus', async (route) => {
+    const { params } = route.request().postDataJSON() as { params: unknown[] };
+    if (params[1] === 'fastpath' && params[2] === 'topology') await asked;
+    return route.fallback();
+  });
+  await search(page, 'h');
+  const before = await options(page).count();
+  await page.keyboard.press('End');
+  const last = (await selected(page).textContent()) ?? '';
+  answer();
+  await expect.poll(() => options(page).count()).toBeGreaterThan(before);
+  await expect(selected(page)).toHaveText(last);
+  await expect(selected(page)).toBeInViewport({ ratio: 1 });
+});
+
 test('the button opens the search, and Escape returns the focus to it', async ({ page }) => {
   await open(page, 'flows');
   const button = page.getByRole('button', { name: 'Search' });
