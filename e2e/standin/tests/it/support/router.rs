@@ -152,10 +152,12 @@ impl Router {
         }
         command.args(&self.options);
         let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
-        let mut line = String::new();
-        BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
-        let address = line.trim().strip_prefix("ready http://").expect("the stand-in is ready");
+        // Messages of the log may come before this line, and come after it.
+        let mut lines = BufReader::new(child.stdout.take().unwrap()).lines().map_while(Result::ok);
+        let ready = |line: String| Some(line.strip_prefix("ready http://")?.to_owned());
+        let address = lines.find_map(ready).expect("the stand-in is ready");
         address.trim_end_matches('/').clone_into(&mut self.address);
+        std::thread::spawn(move || lines.for_each(drop));
         self.child = Some(child);
     }
 
