@@ -138,7 +138,7 @@ impl Core {
 
     /// Returns the payload of the notification `alert`: the alerts after the alert `since`.
     #[must_use]
-    pub fn news(&self, since: u64) -> News {
+    pub fn news(&self, since: u64) -> News<'_> {
         answer::news(&self.ips, self.conntrack.flows(), self.network.view(), since)
     }
 

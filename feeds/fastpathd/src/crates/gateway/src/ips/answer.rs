@@ -267,27 +267,32 @@ fn rule(policy: &Policy) -> RuleView<'_> {
 
 /// The payload of the notification `alert`.
 #[derive(Debug, Serialize)]
-pub struct News {
+pub struct News<'a> {
     last: u64,
     new: u64,
-    alerts: Vec<Row>,
+    alerts: Vec<Row<'a>>,
 }
 
 /// Returns the alerts after the alert `since`.
-pub(crate) fn news(state: &State, flows: &FlowTable, network: &NetworkView, since: u64) -> News {
+pub(crate) fn news<'a>(
+    state: &'a State,
+    flows: &FlowTable,
+    network: &NetworkView,
+    since: u64,
+) -> News<'a> {
     const MAX: usize = 10;
     let filter = AlertFilter { since, ..AlertFilter::default() };
     let page = page(state, flows, network, &filter, MAX);
     News { last: page.last, new: page.last.saturating_sub(since), alerts: page.alerts }
 }
 
-fn page(
-    state: &State,
+fn page<'a>(
+    state: &'a State,
     flows: &FlowTable,
     network: &NetworkView,
     filter: &AlertFilter,
     limit: usize,
-) -> Page {
+) -> Page<'a> {
     let context = FlowContext { flows, network };
     state.events.alerts.page(filter, limit, state.events.counts.alerts, &context)
 }
@@ -296,12 +301,12 @@ fn page(
 ///
 /// # Errors
 /// The request is malformed.
-pub(crate) fn alerts(
-    state: &State,
+pub(crate) fn alerts<'a>(
+    state: &'a State,
     flows: &FlowTable,
     network: &NetworkView,
     args: &Value,
-) -> Result<Page, QueryError> {
+) -> Result<Page<'a>, QueryError> {
     const LIMIT: usize = 100;
     const MAX: usize = 500;
     let request = Request::new("", args)?;

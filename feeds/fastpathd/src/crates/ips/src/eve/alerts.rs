@@ -6,7 +6,7 @@ use std::net::IpAddr;
 
 use serde::Serialize;
 
-use super::alert::{Alert, Direction};
+use super::alert::Alert;
 use super::ring::Ring;
 use super::saved;
 
@@ -51,7 +51,7 @@ pub struct AlertFilter {
 
 /// Answer of the method `alerts`.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Page {
+pub struct Page<'a> {
     /// Number of stored alerts that match.
     pub total: usize,
     /// Alerts since the start, including alerts that the rate limits left unread.
@@ -59,32 +59,18 @@ pub struct Page {
     /// Id of the newest alert; 0 if there is none.
     pub last: u64,
     /// Newest first.
-    pub alerts: Vec<Row>,
+    pub alerts: Vec<Row<'a>>,
 }
 
 /// An alert as the API reports it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Row {
+pub struct Row<'a> {
     pub id: u64,
-    pub at_ms: i64,
-    pub action: &'static str,
-    pub gid: u32,
-    pub sid: u32,
-    pub rev: u32,
-    pub signature: String,
-    pub category: String,
-    pub severity: u32,
-    pub proto: String,
-    pub app: String,
-    pub src: String,
-    pub sport: u16,
-    pub dst: String,
-    pub dport: u16,
+    #[serde(flatten)]
+    pub alert: &'a Alert,
     pub src_name: String,
     pub dst_name: String,
-    pub direction: &'static str,
-    pub target: String,
-    pub device: String,
+    /// Id in the flow table; 0 without a flow.
     pub flow: u64,
 }
 
@@ -153,13 +139,13 @@ impl Alerts {
 
     /// Returns the newest `limit` matches and their total; `seen` is [`super::Counts::alerts`].
     #[must_use]
-    pub fn page(
-        &self,
+    pub fn page<'a>(
+        &'a self,
         filter: &AlertFilter,
         limit: usize,
         seen: u64,
         context: &impl AlertContext,
-    ) -> Page {
+    ) -> Page<'a> {
         let words = filter.text.as_ref().map(|text| text.to_lowercase());
         let mut page = Page { total: 0, seen, last: self.last, alerts: Vec::new() };
         for (id, alert) in self.newest_first().take_while(|(id, _)| *id > filter.since) {
@@ -195,31 +181,14 @@ fn has(words: Option<&str>, alert: &Alert, context: &impl AlertContext) -> bool 
         || ends().filter_map(|end| context.name(end)).any(contains)
 }
 
-fn row(id: u64, alert: &Alert, context: &impl AlertContext) -> Row {
-    let text = |end: Option<IpAddr>| end.map(|end| end.to_string()).unwrap_or_default();
+fn row<'a>(id: u64, alert: &'a Alert, context: &impl AlertContext) -> Row<'a> {
     let name =
         |end: Option<IpAddr>| end.and_then(|end| context.name(end)).unwrap_or_default().to_owned();
     Row {
         id,
-        at_ms: alert.at_ms,
-        action: if alert.blocked { "blocked" } else { "allowed" },
-        gid: alert.gid,
-        sid: alert.sid,
-        rev: alert.rev,
-        signature: alert.signature.clone(),
-        category: alert.category.clone(),
-        severity: alert.severity,
-        proto: alert.proto.clone(),
-        app: alert.app.clone(),
-        src: text(alert.src),
-        sport: alert.sport,
-        dst: text(alert.dst),
-        dport: alert.dport,
+        alert,
         src_name: name(alert.src),
         dst_name: name(alert.dst),
-        direction: alert.direction.map_or("", Direction::name),
-        target: alert.target.clone(),
-        device: alert.device.clone(),
         flow: context.flow(alert).unwrap_or_default(),
     }
 }

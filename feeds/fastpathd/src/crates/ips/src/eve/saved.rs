@@ -4,37 +4,27 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::alert::{Alert, Direction};
+use super::alert::Alert;
 use crate::text::bounded;
 
 /// Maximum length of the text, bytes.
 pub const MAX_FILE_LEN: usize = 1 << 20;
 
 #[derive(Serialize, Deserialize)]
-struct Saved {
+struct Saved<A> {
     id: u64,
-    at_ms: i64,
-    blocked: bool,
-    rule: [u32; 3],
-    severity: u32,
-    src: String,
-    dst: String,
-    ports: [u16; 2],
-    flow: u64,
-    signature: String,
-    category: String,
-    proto: String,
-    app: String,
-    direction: String,
-    target: String,
-    device: String,
+    /// Suricata's id of the connection.
+    connection: u64,
+    #[serde(flatten)]
+    alert: A,
 }
 
 /// Writes the newest alerts that fit.
 pub(super) fn write<'a>(newest_first: impl Iterator<Item = (u64, &'a Alert)>) -> String {
     let mut text = String::new();
     for (id, alert) in newest_first {
-        let Ok(line) = serde_json::to_string(&save(id, alert)) else { continue };
+        let saved = Saved { id, connection: alert.flow, alert };
+        let Ok(line) = serde_json::to_string(&saved) else { continue };
         if text.len() + line.len() + 1 > MAX_FILE_LEN {
             break;
         }
@@ -48,7 +38,7 @@ pub(super) fn write<'a>(newest_first: impl Iterator<Item = (u64, &'a Alert)>) ->
 pub(super) fn read(text: &str) -> Vec<(u64, Alert)> {
     let mut found: Vec<(u64, Alert)> = Vec::new();
     for line in text.lines() {
-        let Ok(saved) = serde_json::from_str::<Saved>(line) else { continue };
+        let Ok(saved) = serde_json::from_str::<Saved<Alert>>(line) else { continue };
         let above = found.last().map_or(LAST, |(id, _)| *id);
         if saved.id != 0 && saved.id < above {
             found.push((saved.id, restore(saved)));
@@ -60,49 +50,15 @@ pub(super) fn read(text: &str) -> Vec<(u64, Alert)> {
 /// Limit of restored ids, so that new ids cannot overflow.
 const LAST: u64 = 1 << 53;
 
-fn save(id: u64, alert: &Alert) -> Saved {
-    let text = |end: Option<std::net::IpAddr>| end.map(|end| end.to_string()).unwrap_or_default();
-    Saved {
-        id,
-        at_ms: alert.at_ms,
-        blocked: alert.blocked,
-        rule: [alert.gid, alert.sid, alert.rev],
-        severity: alert.severity,
-        src: text(alert.src),
-        dst: text(alert.dst),
-        ports: [alert.sport, alert.dport],
-        flow: alert.flow,
-        signature: alert.signature.clone(),
-        category: alert.category.clone(),
-        proto: alert.proto.clone(),
-        app: alert.app.clone(),
-        direction: alert.direction.map_or("", Direction::name).to_owned(),
-        target: alert.target.clone(),
-        device: alert.device.clone(),
-    }
-}
-
-fn restore(saved: Saved) -> Alert {
-    let ([gid, sid, rev], [sport, dport]) = (saved.rule, saved.ports);
+fn restore(Saved { alert, connection, id: _ }: Saved<Alert>) -> Alert {
     Alert {
-        at_ms: saved.at_ms,
-        blocked: saved.blocked,
-        gid,
-        sid,
-        rev,
-        signature: bounded(saved.signature, 256),
-        category: bounded(saved.category, 128),
-        severity: saved.severity,
-        proto: bounded(saved.proto, 16),
-        app: bounded(saved.app, 32),
-        src: saved.src.parse().ok(),
-        sport,
-        dst: saved.dst.parse().ok(),
-        dport,
-        direction: Direction::from_name(&saved.direction),
-        target: bounded(saved.target, 256),
-        device: bounded(saved.device, 16),
-        flow: saved.flow,
-        offence: None,
+        signature: bounded(alert.signature, 256),
+        category: bounded(alert.category, 128),
+        proto: bounded(alert.proto, 16),
+        app: bounded(alert.app, 32),
+        target: bounded(alert.target, 256),
+        device: bounded(alert.device, 16),
+        flow: connection,
+        ..alert
     }
 }
