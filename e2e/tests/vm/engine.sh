@@ -83,7 +83,7 @@ test_a_deleted_table_is_restored() {
 # restored TIMES: succeeds if the log has one line per removal. While the daemon reads the table,
 # the read itself may detect it; the periodic check also detects it, but never logs a removal.
 restored() {
-    [ "$(daemon_log | grep -cE 'was (changed or )?removed from outside: restoring it')" = "$1" ]
+    [ "$(daemon_log | grep -cE 'was (changed or )?removed from outside: restor')" = "$1" ]
 }
 
 # @core

@@ -8,7 +8,7 @@ use ebpf::entry_side::Hook;
 use ebpf::fake::Fake;
 use flows::Now;
 use ruleset::Applied;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::api;
 use crate::core::Core;
@@ -42,7 +42,8 @@ pub(crate) fn machine_sample() -> Sample {
     Sample { machine, steering, refusals: String::new() }
 }
 
-/// Returns a core that knows the lab's network and has the flowtable in force.
+/// Returns a core that knows the lab's network and has the flowtable in force, and nothing of a
+/// previous daemon.
 pub(crate) fn running() -> Core {
     let mut core = core();
     core.firewall_read(&lab_firewall());
@@ -53,12 +54,15 @@ pub(crate) fn running() -> Core {
         matches!(
             &effects[..],
             [
+                AnyEffect::Latency(_),
                 AnyEffect::Offload(offload::Effect::Attach(_)),
                 AnyEffect::Offload(offload::Effect::Run(Job::Apply { .. }))
             ]
         ),
         "{effects:?}"
     );
+    assert_eq!(core.latency_done(Ok(::latency::Applied::Unchanged)), []);
+    assert_eq!(core.attached(Ok(outcome(&Fake::default(), &[], &[]))), []);
     assert_eq!(core.applied(Ok(Applied::Replaced)), [AnyEffect::Api(api::Effect::AnswerEngine)]);
     core
 }
@@ -86,4 +90,18 @@ pub(crate) fn ask(core: &mut Core, method: &str, args: Value) -> Value {
         Outcome::Reply(Ok(answer), _) => Value::Object(answer.decode().unwrap()),
         other => panic!("{method}: {other:?}"),
     }
+}
+
+pub(crate) fn alert(src: &str, dst: &str) -> ips::Batch {
+    let line = json!({
+        "timestamp": "2026-11-21T08:00:00.000000+0000", "event_type": "alert",
+        "flow_id": 1, "src_ip": src, "src_port": 80, "dest_ip": dst, "dest_port": 40000,
+        "proto": "TCP", "direction": "to_client",
+        "metadata": {"flowbits": ["fastpath.handshake"]},
+        "alert": {"action": "blocked", "gid": 1, "signature_id": 8_100_001, "rev": 1,
+            "signature": "output of id", "category": "x", "severity": 1},
+        "flow": {"pkts_toserver": 4, "pkts_toclient": 3, "bytes_toserver": 1, "bytes_toclient": 1},
+    });
+    let event = ips::read_event(line.to_string().as_bytes()).unwrap();
+    ips::Batch { events: vec![event], connected: true, ..ips::Batch::default() }
 }

@@ -27,6 +27,7 @@ pub mod latency;
 pub mod metrics;
 pub mod network;
 pub mod offload;
+pub mod reconcile;
 pub mod rules;
 pub mod sys;
 #[cfg(test)]

@@ -248,10 +248,10 @@ impl Gateway {
 
 /// Returns the outcome of an nft job.
 fn applied(job: &Job) -> offload::Event {
-    match job {
-        Job::Apply { .. } | Job::Renew(_) => offload::Event::Applied(Ok(Applied::Replaced)),
-        Job::Verify(_) => offload::Event::Verified(true),
-    }
+    let is_unchanged =
+        matches!(job, Job::Apply { plan, in_force } if in_force.as_ref() == Some(plan));
+    let how = if is_unchanged { Applied::Unchanged } else { Applied::Replaced };
+    offload::Event::Applied(Ok(how))
 }
 
 fn leases() -> String {

@@ -25,15 +25,15 @@ fn run(job: &Job) -> Result<Applied, Failure> {
     let unknown = |reason| Failure { reason, left: Left::Unknown };
     let mut client = Client::open(Protocol::Route)
         .map_err(|error| unknown(LatencyReason::Refused { said: chain(&error) }))?;
-    match job {
-        Job::Apply { plan, before } => apply(&mut client, plan, before.as_ref()),
-        Job::Remove => remove_all(&mut client).map_err(unknown),
+    match job.plan() {
+        Some(plan) => apply(&mut client, plan, job.before().and_then(Option::as_ref)),
+        None => remove_all(&mut client).map_err(unknown),
     }
 }
 
 /// Removes all of our queues and filters. Returns false if the kernel refused.
 pub(crate) fn remove() -> bool {
-    let removed = run(&Job::Remove);
+    let removed = run(&Job::Apply { plan: None, in_force: None });
     match &removed {
         Ok(Applied::Changed) => log::info!("the queues of the WAN are removed"),
         Ok(Applied::Unchanged) => {}
@@ -70,7 +70,7 @@ mod tests {
             let io = Io::new(paths, events, mpsc::unbounded_channel().0);
             let lock = io.programs_lock.clone();
             let guard = lock.lock().await;
-            execute(Effect::Run(Box::new(Job::Remove)), &io);
+            execute(Effect::Run(Box::new(Job::Apply { plan: None, in_force: None })), &io);
             for _ in 0..10 {
                 yield_now().await;
             }

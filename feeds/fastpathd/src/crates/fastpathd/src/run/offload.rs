@@ -150,8 +150,8 @@ fn run_job(job: Job, core: &Core, io: &Io) {
     let (nft, events, lock) = (io.nft.clone(), io.events.clone(), io.table_lock.clone());
     let blocks = core.ips().blocks(core.now().mono);
     let replaces = match &job {
-        Job::Apply { .. } | Job::Renew(_) => true,
-        Job::Verify(_) => false,
+        Job::Apply { plan, in_force } => in_force.as_ref() != Some(plan),
+        Job::Renew(_) => true,
     };
     let counts = core.ips().inspection().is_enabled() && replaces;
     let tunnels = core.network().topology().tunnels(true);
@@ -162,17 +162,13 @@ fn run_job(job: Job, core: &Core, io: &Io) {
             read_table(&nft, &events).await;
         }
         let ports = hardware_ports(&job, &tunnels);
-        let event = match job {
+        let result = match &job {
             Job::Apply { plan, in_force } => {
-                let result = ruleset::apply(&nft, &plan, in_force.as_ref(), &blocks).await;
-                Event::Applied(result.map_err(|error| JobFailure::of(&error)))
+                ruleset::apply(&nft, plan, in_force.as_ref(), &blocks).await
             }
-            Job::Renew(plan) => {
-                let result = ruleset::renew(&nft, &plan, &blocks).await;
-                Event::Applied(result.map_err(|error| JobFailure::of(&error)))
-            }
-            Job::Verify(plan) => Event::Verified(is_in_force(&nft, &plan).await),
+            Job::Renew(plan) => ruleset::renew(&nft, plan, &blocks).await,
         };
+        let event = Event::Applied(result.map_err(|error| JobFailure::of(&error)));
         let _ = events.send(AnyEvent::Offload(Event::HardwarePorts(ports))).await;
         let _ = events.send(AnyEvent::Offload(event)).await;
     });
@@ -181,22 +177,10 @@ fn run_job(job: Job, core: &Core, io: &Io) {
 /// Returns the ports of the job's table with hardware support, if the plan wants it. Asks the
 /// drivers each time, since ethtool may have changed them.
 fn hardware_ports(job: &Job, tunnels: &BTreeSet<Name>) -> Option<HardwarePorts> {
-    let (Job::Apply { plan, .. } | Job::Renew(plan) | Job::Verify(plan)) = job;
+    let plan = job.plan();
     let port = |device: &&String| !tunnels.contains(device.as_str());
     let ports = plan.devices.iter().filter(port).cloned().collect();
     plan.hardware.then(|| hardware::ports(&ports))?
-}
-
-async fn is_in_force(nft: &NftCommand, plan: &ruleset::Plan) -> bool {
-    match ruleset::read_back(nft).await {
-        Ok(Some(in_force)) => in_force.matches(plan),
-        Ok(None) => !plan.has_table(),
-        Err(error) => {
-            // Leave the flows alone if the table cannot be read.
-            log::warn!("reading table inet fastpath: {}", chain(&error));
-            true
-        }
-    }
 }
 
 /// Executes requests one at a time, in order.

@@ -50,7 +50,7 @@ impl Core {
             conntrack: conntrack::State::new(),
             offload: offload::State::new(),
             ips: ips::State::new(now.mono),
-            latency: latency::State::default(),
+            latency: latency::State::new(),
             rules: rules::Updates::default(),
             cpu: cpu::State::default(),
             doctor: doctor::State::default(),

@@ -3,7 +3,6 @@
 //! plan. SQM takes precedence. Crate `latency` makes the plans.
 
 use std::collections::BTreeSet;
-use std::time::Duration;
 
 use ::latency::{Applied, Failure, IFB, LatencyReason, Left, Plan, Settings, Wan, plan};
 use flows::Now;
@@ -12,16 +11,11 @@ use topology::{QueueingDiscipline, Topology};
 use uci::Package;
 
 use crate::network::interfaces::{Firewall, Interface};
+use crate::reconcile::{self, Outcome, Reconciler};
 
 pub(crate) mod answer;
 #[cfg(test)]
 mod tests;
-
-/// Retry interval after a refusal; the missing module may have been installed meanwhile.
-const RETRY: Duration = Duration::from_secs(30);
-/// Interval of verifications: the kernel reports changes of queueing disciplines, but not of
-/// filters.
-const VERIFY_EVERY: Duration = Duration::from_secs(20);
 
 #[derive(Debug)]
 pub enum Event {
@@ -43,35 +37,26 @@ impl From<Job> for Effect {
     }
 }
 
-/// Work for traffic control.
-#[derive(Debug, Clone, PartialEq, Eq)]
-#[expect(clippy::large_enum_variant, reason = "there is one job at a time")]
-pub enum Job {
-    /// Bring `plan` into force, or verify it. `before` was in force.
-    Apply { plan: Plan, before: Option<Plan> },
-    /// Remove all of our queues and filters.
-    Remove,
+/// Work for traffic control: a plan, or `None` to remove all of our queues and filters.
+pub type Job = reconcile::Job<Option<Plan>>;
+
+impl reconcile::Plan for Option<Plan> {
+    fn is_verified(&self) -> bool {
+        self.is_some()
+    }
 }
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct State {
     /// `None` before the first configuration.
     settings: Option<Settings>,
     /// Devices that SQM shapes.
     sqm: BTreeSet<String>,
-    /// The wanted plan, or why there is none; `None` if that is not known yet.
-    wanted: Option<Result<Option<Plan>, LatencyReason>>,
-    pub(crate) in_force: Option<Plan>,
-    /// A plan, or a part of one, may be in force.
-    pub(crate) is_dirty: bool,
-    /// A job has ended. Until then, a plan of a previous daemon may be in force.
-    is_known: bool,
-    job: Option<Job>,
-    /// Why the last job failed.
-    refused: Option<LatencyReason>,
-    pub(crate) retry_at: Option<Duration>,
-    verify_at: Duration,
-    /// Queueing disciplines at the last verification, and true if the ifb was up.
+    /// Why no plan is wanted although latency control is enabled.
+    unplanned: Option<LatencyReason>,
+    /// At the start, a plan of a previous daemon may be in force.
+    queues: Reconciler<Option<Plan>, LatencyReason>,
+    /// Queueing disciplines at the last change, and true if the ifb was up.
     seen: (Vec<QueueingDiscipline>, bool),
 }
 
@@ -86,84 +71,39 @@ pub(crate) struct Surroundings<'a> {
 }
 
 impl State {
-    pub(crate) fn configure(&mut self, settings: &Settings) {
-        if self.settings.as_ref() != Some(settings) {
-            self.settings = Some(settings.clone());
+    pub(crate) fn new() -> Self {
+        Self {
+            settings: None,
+            sqm: BTreeSet::new(),
+            unplanned: None,
+            queues: Reconciler::new(true),
+            seen: (Vec::new(), false),
         }
     }
 
-    /// Sets the wanted plan, or why there is none. Returns the next job.
-    fn want(&mut self, wanted: Result<Option<Plan>, LatencyReason>, now: Now) -> Option<Job> {
-        if self.wanted.as_ref() != Some(&wanted) {
-            self.wanted = Some(wanted);
-            self.refused = None;
-            self.retry_at = None;
-            self.verify_at = now.mono;
-        }
-        self.next_job(now)
+    pub(crate) fn configure(&mut self, settings: &Settings) {
+        self.settings = Some(settings.clone());
+    }
+
+    /// Wants a plan, or none for a reason. Returns the next job.
+    fn want(&mut self, wanted: Result<Option<Plan>, LatencyReason>) -> Option<Job> {
+        let (plan, unplanned) = match wanted {
+            Ok(plan) => (plan, None),
+            Err(reason) => (None, Some(reason)),
+        };
+        self.unplanned = unplanned;
+        self.queues.want(plan)
     }
 
     /// Notes queueing disciplines and the state of the ifb. A change, perhaps by another program,
-    /// triggers a verification at once.
-    fn see(&mut self, queues: &[QueueingDiscipline], is_up: bool, now: Now) {
-        if self.seen.0 != queues || self.seen.1 != is_up {
-            self.seen = (queues.to_vec(), is_up);
-            self.verify_at = now.mono;
-            // Another program may have left a device to us, so retry at once.
-            self.retry_at = None;
-        }
-    }
-
-    fn next_job(&mut self, now: Now) -> Option<Job> {
-        if self.job.is_some() || self.retry_at.is_some_and(|at| now.mono < at) {
+    /// triggers a verification.
+    fn see(&mut self, queues: &[QueueingDiscipline], is_up: bool, now: Now) -> Option<Job> {
+        if self.seen.0 == queues && self.seen.1 == is_up {
             return None;
         }
-        let job = match self.wanted.as_ref()? {
-            Ok(Some(plan)) => {
-                let due = now.mono >= self.verify_at || self.in_force.as_ref() != Some(plan);
-                let before = self.in_force.clone();
-                due.then(|| Job::Apply { plan: plan.clone(), before })?
-            }
-            // A plan in force is not wanted any more, or shapes the wrong device.
-            Ok(None) | Err(_) => self.is_dirty.then_some(Job::Remove)?,
-        };
-        self.retry_at = None;
-        self.job = Some(job.clone());
-        Some(job)
-    }
-
-    fn done(&mut self, result: Result<Applied, Failure>, now: Now) -> Option<Job> {
-        let job = self.job.take()?;
-        self.is_known = true;
-        self.verify_at = now.mono + VERIFY_EVERY;
-        match (job, result) {
-            (Job::Apply { plan, .. }, Ok(_)) => {
-                self.refused = None;
-                self.is_dirty = true;
-                self.in_force = Some(plan);
-            }
-            (Job::Remove, Ok(_)) => {
-                self.refused = None;
-                self.is_dirty = false;
-                self.in_force = None;
-            }
-            (job, Err(Failure { reason, left })) => {
-                // Another plan may have been requested meanwhile.
-                let is_wanted = match (&job, &self.wanted) {
-                    (Job::Apply { plan, .. }, Some(Ok(Some(wanted)))) => plan == wanted,
-                    (Job::Remove, Some(Ok(None) | Err(_))) => true,
-                    (Job::Apply { .. } | Job::Remove, _) => false,
-                };
-                self.refused = is_wanted.then_some(reason);
-                self.retry_at = is_wanted.then_some(now.mono + RETRY);
-                self.is_dirty = left != Left::Nothing;
-                self.in_force = match (left, job) {
-                    (Left::Before, Job::Apply { before, .. }) => before,
-                    (Left::Before | Left::Nothing | Left::Unknown, _) => None,
-                };
-            }
-        }
-        self.next_job(now)
+        self.seen = (queues.to_vec(), is_up);
+        // Another program may have left a device to us.
+        self.queues.retry(now.mono).or_else(|| self.queues.touched(now.mono))
     }
 
     /// Sets the `values` of UCI package sqm.
@@ -172,23 +112,32 @@ impl State {
     }
 
     /// Handles the outcome of a job. Returns the next job.
-    pub(crate) fn job_done(
-        &mut self,
-        result: Result<Applied, Failure>,
-        now: Now,
-    ) -> Option<Effect> {
-        match &result {
-            Ok(Applied::Changed) => log::info!("queues of the WAN: changed"),
-            Ok(Applied::Unchanged) => {}
-            Err(failure) if self.refused.as_ref() == Some(&failure.reason) => {}
-            Err(failure) => log::error!("queues of the WAN: {}", failure.reason),
-        }
-        self.done(result, now).map(Effect::from)
+    pub(crate) fn done(&mut self, result: Result<Applied, Failure>, now: Now) -> Option<Effect> {
+        let outcome = match result {
+            Ok(applied) => {
+                if applied == Applied::Changed {
+                    log::info!("queues of the WAN: changed");
+                }
+                Outcome::Applied
+            }
+            Err(Failure { reason, left }) => {
+                if self.queues.why() != Some(&reason) {
+                    log::error!("queues of the WAN: {reason}");
+                }
+                let left = match left {
+                    Left::Nothing => Some(None),
+                    Left::Before => self.queues.in_force().cloned(),
+                    Left::Unknown => None,
+                };
+                Outcome::Refused(reason, left)
+            }
+        };
+        self.queues.done(outcome, now.mono).map(Effect::from)
     }
 
     /// Returns the devices with filters of the plan in force.
     pub(crate) fn hosts(&self) -> BTreeSet<u32> {
-        let hosts = self.in_force.iter().flat_map(|plan| &plan.hosts);
+        let hosts = self.in_force().into_iter().flat_map(|plan| &plan.hosts);
         hosts.map(|host| host.index).collect()
     }
 
@@ -196,20 +145,19 @@ impl State {
     pub(crate) fn plan(&mut self, around: Surroundings<'_>, now: Now) -> Option<Effect> {
         let wanted = self.wanted(around)?;
         let is_up = around.topology.link_named(IFB).is_some_and(|ifb| ifb.up);
-        self.see(around.topology.queues(), is_up, now);
-        self.want(wanted, now).map(Effect::from)
+        let next = self.want(wanted);
+        let next = next.or_else(|| self.see(around.topology.queues(), is_up, now));
+        next.map(Effect::from)
     }
 
     /// Returns true if a plan was made, or it is known that none is wanted.
     pub(crate) fn is_planned(&self) -> bool {
-        self.wanted.is_some()
+        self.queues.wanted().is_some()
     }
 
     /// Returns the next job. Called once a second.
     pub(crate) fn second(&mut self, now: Now) -> Option<Effect> {
-        // A previous daemon may have left a plan in force.
-        self.is_dirty |= !self.is_known;
-        self.next_job(now).map(Effect::from)
+        self.queues.second(now.mono).map(Effect::from)
     }
 
     /// Returns the wanted plan; `None` before the first configuration.
@@ -254,27 +202,29 @@ impl State {
 
     /// Returns the plan in force, if any.
     pub(crate) fn in_force(&self) -> Option<&Plan> {
-        self.in_force.as_ref()
+        self.queues.in_force()?.as_ref()
     }
 
     /// Returns true if latency control is wanted but not in force.
     pub(crate) fn is_missing(&self) -> bool {
-        self.in_force.is_none() && self.reason().is_some()
+        self.in_force().is_none() && self.reason().is_some()
     }
 
     /// Returns why the kernel's queues differ from the configuration; `None` if they do not.
     fn reason(&self) -> Option<LatencyReason> {
-        if let Some(refused) = &self.refused {
-            return Some(refused.clone());
+        if let Some(why) = self.queues.why() {
+            return Some(why.clone());
         }
         if !self.settings.as_ref().is_some_and(|settings| settings.enabled) {
             return None;
         }
-        match &self.wanted {
-            None | Some(Ok(None)) => Some(LatencyReason::Waiting),
-            Some(Err(reason)) => Some(reason.clone()),
-            Some(Ok(Some(plan))) if self.in_force.as_ref() == Some(plan) => None,
-            Some(Ok(Some(_))) => Some(LatencyReason::Applying),
+        if let Some(unplanned) = &self.unplanned {
+            return Some(unplanned.clone());
+        }
+        match self.queues.wanted() {
+            None | Some(None) => Some(LatencyReason::Waiting),
+            wanted if self.queues.in_force() == wanted => None,
+            Some(Some(_)) => Some(LatencyReason::Applying),
         }
     }
 }

@@ -12,15 +12,12 @@ use crate::fixture::{configuration, running};
 /// Returns a plan for the lab's network.
 fn plan() -> Plan {
     let mut core = running();
-    core.latency_second();
-    core.latency_done(Ok(Applied::Changed));
     let mut values = configuration("flowtable");
     values["latency"] = json!({".type": "latency", ".name": "latency", "enabled": "1",
         "download": "50000", "upload": "10000"});
     let effects = core.configuration_read(&values);
     let [AnyEffect::Latency(Effect::Run(job))] = &effects[..] else { panic!("{effects:?}") };
-    let Job::Apply { plan, .. } = &**job else { panic!("{job:?}") };
-    plan.clone()
+    job.plan().clone().unwrap()
 }
 
 /// Our queues in a simulated kernel: a plan, nothing, or a part of a plan.
@@ -33,19 +30,14 @@ enum Kernel {
 impl Kernel {
     fn run(&mut self, job: &Job, fault: u8) -> Result<Applied, Failure> {
         let reason = LatencyReason::Refused { said: "busy".to_owned() };
-        let (now, result) = match (job, fault) {
-            (Job::Apply { plan, .. }, 0) => (Self::Plan(Some(plan.clone())), Ok(Applied::Changed)),
-            (Job::Remove, 0) => (Self::Plan(None), Ok(Applied::Changed)),
-            (Job::Apply { before: Some(before), plan }, 1) if before != plan => {
-                let left = Left::Before;
-                (Self::Plan(Some(before.clone())), Err(Failure { reason, left }))
+        let failed = |left| Err(Failure { reason, left });
+        let (now, result) = match (job.plan(), job.before(), fault) {
+            (plan, _, 0) => (Self::Plan(plan.clone()), Ok(Applied::Changed)),
+            (plan @ Some(_), Some(before @ Some(_)), 1) if before != plan => {
+                (Self::Plan(before.clone()), failed(Left::Before))
             }
-            (Job::Apply { .. }, 1 | 2) => {
-                (Self::Plan(None), Err(Failure { reason, left: Left::Nothing }))
-            }
-            (Job::Apply { .. } | Job::Remove, _) => {
-                (Self::Part, Err(Failure { reason, left: Left::Unknown }))
-            }
+            (Some(_), _, 1 | 2) => (Self::Plan(None), failed(Left::Nothing)),
+            (Some(_) | None, _, _) => (Self::Part, failed(Left::Unknown)),
         };
         *self = now;
         result
@@ -56,18 +48,18 @@ impl Kernel {
 #[test]
 fn the_refusal_of_an_outdated_plan_is_not_reported() {
     let plan = plan();
-    let (mut state, now) = (State::default(), Now::default());
+    let now = Now::default();
     let other = Plan { download: 1, ..plan.clone() };
-    for (then, next) in [
-        (Ok(None), None),
-        (Err(LatencyReason::NoWan), None),
-        (Ok(Some(other.clone())), Some(Job::Apply { plan: other, before: None })),
-    ] {
-        assert!(state.want(Ok(Some(plan.clone())), now).is_some());
-        assert_eq!(state.want(then, now), None);
+    for then in [Ok(None), Err(LatencyReason::NoWan), Ok(Some(other))] {
+        let mut state = State::new();
+        assert!(state.want(Ok(Some(plan.clone()))).is_some());
+        assert_eq!(state.want(then.clone()), None);
         let reason = LatencyReason::Refused { said: "busy".to_owned() };
-        assert_eq!(state.done(Err(Failure { reason, left: Left::Nothing }), now), next);
-        assert_eq!(state.refused, None);
+        let next = state.done(Err(Failure { reason, left: Left::Nothing }), now);
+        let wanted = then.unwrap_or_default();
+        let job = |plan| Job::Apply { plan, in_force: Some(None) }.into();
+        assert_eq!(next, wanted.is_some().then(|| job(wanted)));
+        assert_eq!(state.queues.why(), None);
     }
 }
 
@@ -79,7 +71,7 @@ proptest! {
         steps in prop::collection::vec((0..8_u32, 0..4_u8, any::<bool>()), 1..40),
     ) {
         let plan = plan();
-        let (mut state, mut kernel) = (State { is_dirty: true, ..State::default() }, Kernel::Part);
+        let (mut state, mut kernel) = (State::new(), Kernel::Part);
         let (mut now, mut wanted, mut asked) = (Now::default(), Ok(None), None);
         let ends = std::iter::repeat_n((6, 0, true), 4);
         for (step, fault, answered) in steps.into_iter().chain(ends) {
@@ -94,26 +86,23 @@ proptest! {
                 if let Some(lost) = asked.take() {
                     let _ = kernel.run(&lost, fault);
                 }
-                state = State { is_dirty: true, ..State::default() };
+                state = State::new();
             }
-            let next = state.want(wanted.clone(), now);
+            let next = state.want(wanted.clone()).or_else(|| state.queues.second(now.mono));
             prop_assert!(asked.is_none() || next.is_none(), "two jobs at once");
             asked = asked.or(next);
             while let Some(job) = asked.take_if(|_| answered) {
                 let result = kernel.run(&job, fault);
-                asked = state.done(result, now);
+                asked = state.done(result, now).map(|Effect::Run(job)| *job);
             }
-            match &kernel {
-                _ if step == 7 || asked.is_some() => {}
-                Kernel::Plan(plan) if state.is_known => {
-                    assert_eq!(state.in_force(), plan.as_ref());
-                }
-                Kernel::Plan(_) => assert_eq!(state.in_force(), None),
-                Kernel::Part => assert_eq!((state.in_force(), state.is_dirty), (None, true)),
+            if asked.is_none()
+                && let Some(in_force) = state.queues.in_force()
+            {
+                assert_eq!(&kernel, &Kernel::Plan(in_force.clone()));
             }
         }
         let expected = wanted.clone().unwrap_or_default();
         assert_eq!(kernel, Kernel::Plan(expected));
-        assert_eq!(state.refused, None);
+        assert_eq!(state.queues.why(), None);
     }
 }

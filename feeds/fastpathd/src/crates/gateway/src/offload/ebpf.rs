@@ -9,7 +9,7 @@ use config::Network;
 use ctnetlink::{Entry, EntryUpdate};
 use ebpf::connection::Timeouts;
 use ebpf::dependency::{DependencyChange, Endpoint, Place};
-use ebpf::engine::{InstallError, MapError, Maps, OffloadEngine, RemovalCause};
+use ebpf::engine::{InstallError, MapError, OffloadEngine, RemovalCause};
 use ebpf::exits::PortExits;
 use ebpf::table::ConnectionTable;
 use flows::{FlowTable, Now, OffloadRequest, Reason};
@@ -19,9 +19,13 @@ use topology::{QueueingDiscipline, Topology};
 use crate::network::view::NetworkView;
 use crate::offload::endpoint::{endpoint, ends, reason};
 use crate::offload::programs::{Program, ProgramsReason};
+use crate::reconcile::Reconciler;
 use crate::sys::error::chain;
 
+mod attach;
 mod queues;
+
+pub use attach::{AttachOutcome, AttachRequest, OpenMaps};
 
 pub const TCP: u8 = 6;
 
@@ -33,37 +37,9 @@ const REJECTED: u64 = 1 << 63;
 /// one.
 const ROUNDS: usize = 4;
 
-/// Retry interval after a failure; the programs may have been loaded meanwhile.
-const RETRY: Duration = Duration::from_secs(30);
-
 /// Dumps before stale entries of a previous daemon are removed: after the first one all flows are
 /// known, after the second one they have been requested.
 const DUMPS_BEFORE_REMOVAL: u8 = 2;
-
-/// A request that these devices, and no others, have programs.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct AttachRequest {
-    pub devices: BTreeSet<String>,
-    /// Hook, as `fastpath-bpf` names it; `None` for the best hook of each device.
-    pub hook: Option<&'static str>,
-}
-
-/// The open maps of the programs.
-#[derive(Debug)]
-pub struct OpenMaps {
-    pub maps: Box<dyn Maps>,
-    /// Entries that each flow map can hold.
-    pub capacity: usize,
-    /// Identifies the maps: programs that are loaded again get another id.
-    pub id: u32,
-}
-
-#[derive(Debug)]
-pub struct AttachOutcome {
-    pub programs: Vec<Program>,
-    /// `None` if no device has a program.
-    pub opened: Option<OpenMaps>,
-}
 
 /// A connection with waiting map entries, and the number of their installation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -84,16 +60,14 @@ pub(crate) struct Served {
     pub(crate) started: Vec<Connection>,
 }
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct EbpfEngine {
     engine: Option<OffloadEngine>,
     /// Id of the engine's maps.
     id: u32,
     programs: Vec<Program>,
-    /// The last request; `None` before the first, when a previous daemon may have left programs.
-    requested: Option<AttachRequest>,
-    /// Time of the retry after a failure; zero if the next request is the retry.
-    retry_at: Option<Duration>,
+    /// What is attached. At the start, a previous daemon may have left programs.
+    attached: Reconciler<AttachRequest, ()>,
     /// An outcome has arrived since programs were requested.
     answered: bool,
     /// A failure that concerns all devices: of the loader or of the maps.
@@ -108,64 +82,20 @@ pub(crate) struct EbpfEngine {
 }
 
 impl EbpfEngine {
-    /// Returns the request if it has to be sent; `None` if it only repeats the last one.
-    pub(crate) fn request(&mut self, request: AttachRequest) -> Option<AttachRequest> {
-        if self.requested.as_ref() == Some(&request) && self.retry_at != Some(Duration::ZERO) {
-            return None;
+    pub(crate) fn new() -> Self {
+        Self {
+            engine: None,
+            id: 0,
+            programs: Vec::new(),
+            attached: Reconciler::new(false),
+            answered: false,
+            failure: None,
+            timeouts: Timeouts::default(),
+            shaped: Vec::new(),
+            feeds_cake: BTreeSet::new(),
+            exits: PortExits::default(),
+            dumps: 0,
         }
-        self.retry_at = None;
-        self.answered &= self.requests_any();
-        self.requested = Some(request.clone());
-        Some(request)
-    }
-
-    /// Returns true if it is known which devices have programs, so that rules can cover the others.
-    pub(crate) fn is_known(&self) -> bool {
-        !self.requests_any() || self.answered
-    }
-
-    fn requests_any(&self) -> bool {
-        self.requested.as_ref().is_some_and(|request| !request.devices.is_empty())
-    }
-
-    /// Handles the outcome of attaching programs. Removes all flows if no device has a program.
-    pub(crate) fn attached(&mut self, result: Result<AttachOutcome, ProgramsReason>, now: Now) {
-        self.answered = true;
-        self.failure = None;
-        let attached = result.and_then(|AttachOutcome { programs, opened }| {
-            self.programs = programs;
-            match opened {
-                Some(opened) if self.engine.is_some() && opened.id == self.id => Ok(()),
-                Some(opened) => self.open(opened, now),
-                None => Ok(()),
-            }
-        });
-        if let Err(why) = attached {
-            log::error!("eBPF: {why}");
-            self.failure = Some(why.brief());
-            self.programs.clear();
-            self.retry_at = Some(now.mono + RETRY);
-        }
-        if self.held().next().is_none()
-            && let Some(engine) = &mut self.engine
-        {
-            engine.remove_all(now.mono);
-        }
-    }
-
-    /// Switches to other maps. Offloaded flows are installed there with their next change.
-    fn open(&mut self, opened: OpenMaps, now: Now) -> Result<(), ProgramsReason> {
-        let OpenMaps { maps, capacity, id } = opened;
-        let engine =
-            OffloadEngine::new(maps, capacity, self.timeouts).map_err(|error| unusable(&error))?;
-        let report = self.engine.as_mut().map(|before| {
-            before.remove_all(now.mono);
-            before.report()
-        });
-        self.engine = Some(engine.after(report.unwrap_or_default()));
-        self.id = id;
-        self.dumps = 0;
-        Ok(())
     }
 
     /// Removes the entries of all flows. Returns true if a program may have forwarded some.
@@ -174,15 +104,6 @@ impl EbpfEngine {
             engine.remove_all(now.mono);
         }
         !self.programs.is_empty()
-    }
-
-    /// Returns true if the request is to be repeated now.
-    pub(crate) fn retry_due(&mut self, now: Now) -> bool {
-        let due = self.retry_at.is_some_and(|at| at <= now.mono);
-        if due {
-            self.retry_at = Some(Duration::ZERO);
-        }
-        due
     }
 
     /// Returns the devices with one of our programs.
@@ -405,19 +326,22 @@ impl EbpfEngine {
         self.engine.as_mut()?.is_open(id).then_some(self.timeouts.tcp)
     }
 
-    /// Removes entries with endpoints that differ after these changes of the network.
+    /// Removes entries with endpoints that differ after these changes of the network. Returns a
+    /// request to attach programs again.
     pub(crate) fn changed(
         &mut self,
         changes: &[DependencyChange],
         network: &NetworkView,
         now: Now,
-    ) {
+    ) -> Option<AttachRequest> {
+        let mut request = None;
         // Changes of queues are reported as `All` only.
         if changes.contains(&DependencyChange::All) {
             self.set_queues(network.topology(), now);
-            self.see_lost(network.topology());
+            request = self.see_lost(network.topology(), now);
         }
         self.flush(changes, network.topology(), now);
+        request
     }
 
     /// Handles a change of the devices' programs.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Applies the wanted plan, one job at a time: retries it after a refusal, falls back to software,
-//! and verifies and renews the table. Crate `fastpathd` runs the jobs and reports their outcome.
+//! The table of nftables: brings the wanted plan into force, and renews the table when its flows
+//! have passed outdated rules. Crate `fastpathd` runs the jobs and reports their outcome.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -15,17 +15,9 @@ use serde::Serialize;
 use crate::offload::foreign::rule_names;
 use crate::offload::hardware::HardwarePorts;
 use crate::offload::revocation::RevocationReport;
+use crate::reconcile::{self, Outcome, RETRY, Reconciler};
 use crate::sys::error::chain;
 
-/// Retry interval after a refusal; the missing module may have been loaded meanwhile.
-const RETRY: Duration = Duration::from_secs(30);
-/// Longest retry interval of hardware offload that is refused repeatedly.
-const MAX_HARDWARE_RETRY: Duration = Duration::from_secs(240);
-/// Interval between verifications of our table, in case the report of a change was lost.
-const VERIFY_EVERY: Duration = Duration::from_secs(20);
-/// Debounce for foreign changes to our table, so that a program that keeps changing it does not
-/// keep us busy.
-const FOREIGN_DEBOUNCE: Duration = Duration::from_secs(2);
 /// Shortest interval between renewals because of moving hosts: a host that roams back and forth
 /// must not keep all flows on the slow path.
 const RENEWAL_INTERVAL: Duration = Duration::from_secs(4);
@@ -35,15 +27,19 @@ const REVOCATION: Duration = Duration::from_secs(1);
 const REVOCATION_BURST: Duration = Duration::from_secs(3);
 
 /// Work for nft.
-#[derive(Debug, Clone, PartialEq, Eq)]
-#[expect(clippy::large_enum_variant, reason = "there is one job at a time")]
-pub enum Job {
-    /// Apply `plan`, after `in_force` was applied last.
-    Apply { plan: Plan, in_force: Option<Plan> },
-    /// Reload the table in force, so that each flow leaves the fast path until its next packet.
-    Renew(Plan),
-    /// Verify that the plan is still in force.
-    Verify(Plan),
+pub type Job = reconcile::Job<Plan>;
+
+impl reconcile::Plan for Plan {
+    /// Without hardware offload, which the driver of a device may refuse.
+    fn fallback(&self) -> Option<Self> {
+        let software = Self { hardware: false, engine: Engine::Flowtable, ..self.clone() };
+        self.hardware.then_some(software)
+    }
+
+    /// A plan that differs only in `unread` changes nothing about the kernel's refusal.
+    fn is_refused_like(&self, other: &Self) -> bool {
+        Self { unread: other.unread, ..self.clone() } == *other
+    }
 }
 
 /// Why a job failed.
@@ -52,12 +48,15 @@ pub struct JobFailure {
     pub(crate) why: String,
     /// nft or the kernel refused the rules; false if nft was too slow or killed.
     pub(crate) is_verdict: bool,
+    /// The table may be neither the plan before nor the new one.
+    pub(crate) is_stuck: bool,
 }
 
 impl JobFailure {
     #[must_use]
     pub fn of(error: &ApplyError) -> Self {
-        Self { why: chain(error), is_verdict: error.is_verdict() }
+        let is_stuck = matches!(error, ApplyError::Stuck { .. });
+        Self { why: chain(error), is_verdict: error.is_verdict(), is_stuck }
     }
 
     /// Shortens nft's message to its first line; the rest points into a script that the
@@ -107,43 +106,19 @@ config::coded! {
     }
 }
 
-/// The wanted table, and the table in force. One job runs at a time.
-///
-/// ```text
-/// idle ── request, retry_at, hardware_at ──▶ Apply ── done or refused ──▶ idle
-/// idle ── renew_at ──▶ Renew ── done or refused ──▶ idle
-/// idle ── verify_at, changed ──▶ Verify ── intact ──▶ idle
-///                                       └─ damaged ──▶ Apply
-/// ```
-#[derive(Debug, Default)]
+/// The wanted table and the table in force, which a [`Reconciler`] brings together, and renewals of
+/// the table in force, so that each flow leaves the fast path until its next packet.
+#[derive(Debug)]
 pub struct Flowtable {
-    /// The wanted plan; `None` before the first configuration and topology.
-    wanted: Option<Plan>,
+    table: Reconciler<Plan, EngineReason>,
+    /// The wanted engine, also without a device.
+    wanted: Engine,
     source: Source,
-    in_force: Option<Plan>,
     applied: Option<Now>,
-    /// The job under way.
-    job: Option<Job>,
-    /// Why the last plan was refused; `None` if it was not.
-    refused: Option<EngineReason>,
-    /// Time to retry a refused plan.
-    retry_at: Option<Duration>,
     /// Devices with eBPF programs.
     held: BTreeSet<String>,
     /// Why other devices have no program; empty if there is no reason.
     without_program: Cause,
-    /// Hardware offload was refused, so the software flowtable is applied.
-    software: bool,
-    /// Time to retry hardware offload, and the current retry interval.
-    hardware_at: Option<Duration>,
-    hardware_pause: Duration,
-    verify_at: Duration,
-    /// Time of the last reaction to a foreign change.
-    reacted_at: Option<Duration>,
-    /// The table was changed during a job, perhaps by that job.
-    changed: bool,
-    /// The table was removed during a renewal, which may have restored it.
-    removed: bool,
     /// Time to renew the table; `None` if no renewal is due.
     renew_at: Option<Duration>,
     renewed_at: Option<Duration>,
@@ -153,125 +128,63 @@ pub struct Flowtable {
 
 impl Flowtable {
     pub(crate) fn new() -> Self {
-        Self { verify_at: VERIFY_EVERY, ..Self::default() }
+        Self {
+            table: Reconciler::new(true),
+            wanted: Engine::Off,
+            source: Source::default(),
+            applied: None,
+            held: BTreeSet::new(),
+            without_program: Cause::default(),
+            renew_at: None,
+            renewed_at: None,
+            renewals_until: Duration::ZERO,
+        }
     }
 
     /// Requests a plan. The same plan again changes nothing.
-    pub(crate) fn request(&mut self, plan: Plan, source: Source) -> Option<Job> {
-        self.source = source;
-        let before = self.wanted.replace(plan.clone());
-        if before.as_ref() == Some(&plan) {
-            return None;
+    pub(crate) fn request(&mut self, mut plan: Plan, source: Source) -> Option<Job> {
+        (self.wanted, self.source) = (plan.engine, source);
+        if plan.devices.is_empty() {
+            // A flowtable without a device offloads nothing.
+            plan.engine = without_flowtable(plan.engine);
+            plan.hardware = false;
         }
-        self.retry_at = None;
-        // A plan that differs only in `unread` changes nothing about the kernel's refusal.
-        if before.is_none_or(|before| Plan { unread: before.unread, ..plan } != before) {
-            self.try_hardware();
-            self.hardware_pause = Duration::ZERO;
-        }
-        if !self.software {
-            self.refused = None;
-        }
-        self.next_job()
+        self.table.want(plan)
     }
 
-    /// Handles the outcome of an apply or renew job. Returns the next job, if one is due.
+    /// Handles the outcome of a job. Returns the next job, if one is due.
     pub(crate) fn applied(&mut self, result: Result<Applied, JobFailure>, now: Now) -> Option<Job> {
-        let (plan, renews) = match self.job.take() {
-            Some(Job::Apply { plan, .. }) => (plan, false),
-            Some(Job::Renew(plan)) => (plan, true),
-            Some(Job::Verify(_)) | None => return None,
-        };
-        self.verify_later(now);
-        let outdated = self.target().as_ref() != Some(&plan);
-        match result {
-            Ok(how) => self.in_effect(plan, how, now),
-            Err(JobFailure { why, is_verdict }) => {
-                self.refused = Some(EngineReason::Refused { said: why });
+        let job = self.table.job()?;
+        let renews = matches!(job, Job::Renew(_));
+        let plan = job.plan().clone();
+        let in_force = self.table.in_force().cloned();
+        let outcome = match result {
+            Ok(how) => {
+                if how != Applied::Unchanged || self.applied.is_none() {
+                    self.applied = Some(now);
+                }
+                outcome(plan, how)
+            }
+            Err(JobFailure { why, is_verdict, is_stuck }) => {
                 if renews || plan.unread {
                     // Flows of the plan in force still have to leave the flowtable.
                     self.renew_at = Some(now.mono + RETRY);
                 }
-                if plan.hardware && is_verdict {
-                    self.software = true;
-                    self.hardware_pause =
-                        (self.hardware_pause * 2).clamp(RETRY, MAX_HARDWARE_RETRY);
-                    self.hardware_at = Some(now.mono + self.hardware_pause);
-                } else if !renews {
-                    self.retry_at = Some(now.mono + RETRY);
+                let reason = EngineReason::Refused { said: why };
+                let left = in_force.filter(|_| !is_stuck);
+                if is_verdict {
+                    Outcome::Refused(reason, left)
+                } else {
+                    Outcome::Failed(reason, left)
                 }
             }
-        }
-        if outdated {
-            // Another plan was requested meanwhile, often because of the same missing device.
-            self.refused = None;
-            self.retry_at = None;
-            self.try_hardware();
-        }
-        self.next_job().or_else(|| self.renewal(now))
-    }
-
-    /// Allows plans with hardware offload again.
-    fn try_hardware(&mut self) {
-        self.software = false;
-        self.hardware_at = None;
-    }
-
-    fn in_effect(&mut self, plan: Plan, how: Applied, now: Now) {
-        if plan.hardware {
-            self.hardware_pause = Duration::ZERO;
-        }
-        if how != Applied::Unchanged || self.applied.is_none() {
-            self.applied = Some(now);
-        }
-        let mut plan = plan;
-        if !self.software {
-            // Clear an earlier refusal. A refusal of hardware stays as the reason for software.
-            self.refused = None;
-        }
-        if let Applied::WithoutFlowtable { why } = &how {
-            self.refused = Some(EngineReason::Refused { said: why.clone() });
-            self.retry_at = Some(now.mono + RETRY);
-            plan.engine = without_flowtable(plan.engine);
-            plan.devices.clear();
-        }
-        if let Applied::Partly { devices } = how {
-            let gone: Vec<&str> = plan.devices.difference(&devices).map(String::as_str).collect();
-            self.refused = Some(EngineReason::Gone { devices: gone.join(", ") });
-            // The change of the network usually leads to another plan long before this.
-            self.retry_at = Some(now.mono + RETRY);
-            if devices.is_empty() {
-                plan.engine = without_flowtable(plan.engine);
-            }
-            plan.devices = devices;
-        }
-        self.in_force = Some(plan);
-    }
-
-    /// Handles the outcome of a verify job, true if the plan is still in force.
-    pub(crate) fn verified(&mut self, in_force: bool, now: Now) -> Option<Job> {
-        if !matches!(self.job.take(), Some(Job::Verify(_))) {
-            return None;
-        }
-        self.verify_later(now);
-        if !in_force {
-            self.in_force = None;
-            // Without rules in force, retry a refused plan at once.
-            self.retry_at = None;
-        }
-        self.next_job().or_else(|| self.renewal(now))
+        };
+        self.table.done(outcome, now.mono).or_else(|| self.renewal(now))
     }
 
     /// Returns a job that is due. Called once a second.
     pub(crate) fn second(&mut self, now: Now) -> Option<Job> {
-        let is_due = |at: Option<Duration>| at.is_some_and(|at| now.mono >= at);
-        let retries_hardware = is_due(self.hardware_at) && self.job.is_none();
-        if is_due(self.retry_at) || retries_hardware && self.retry_at.is_none() {
-            self.retry_at = None;
-            self.try_hardware();
-            return self.next_job();
-        }
-        self.renewal(now).or_else(|| self.verify(now))
+        self.renewal(now).or_else(|| self.table.second(now.mono))
     }
 
     /// Renews the flowtable because hosts have moved to other ports: flows stay on the slow path
@@ -294,124 +207,58 @@ impl Flowtable {
     }
 
     fn renewal(&mut self, now: Now) -> Option<Job> {
-        if self.job.is_some() || self.renew_at.is_none_or(|at| now.mono < at) {
+        if self.table.job().is_some() || self.renew_at.is_none_or(|at| now.mono < at) {
             return None;
         }
         self.renew_at = None;
-        let plan = self.in_force.clone().filter(Plan::has_flowtable)?;
+        if !self.in_force()?.has_flowtable() {
+            return None;
+        }
         self.renewed_at = Some(now.mono);
         self.renewals_until = self.renewals_until.max(now.mono) + REVOCATION;
-        self.job = Some(Job::Renew(plan.clone()));
-        Some(Job::Renew(plan))
+        self.table.renew()
     }
 
     /// Handles a report that our table was changed or removed, perhaps by one of our own jobs.
     pub(crate) fn touched(&mut self, touch: Touch, now: Now) -> Option<Job> {
-        if let Some(job) = &self.job {
-            self.changed |= touch != Touch::None;
-            self.removed |= touch == Touch::Gone && matches!(job, Job::Renew(_));
-            return None;
-        }
-        let in_force = self.in_force.as_ref()?;
+        let has_table = self.in_force().is_some_and(Plan::has_table);
         match touch {
-            Touch::Gone if in_force.has_table() => {
-                let at = self.react_at(now);
-                self.in_force = None;
-                self.retry_at = (at > now.mono).then_some(at);
-                self.next_job()
-            }
-            Touch::Changed => {
-                self.verify_at = self.verify_at.min(self.react_at(now));
-                self.verify(now)
-            }
-            Touch::None | Touch::Gone => None,
+            Touch::None => None,
+            Touch::Gone if has_table => self.table.removed(now.mono),
+            // The last job removed the table.
+            Touch::Gone if self.table.job().is_none() => None,
+            Touch::Gone | Touch::Changed => self.table.touched(now.mono),
         }
-    }
-
-    /// Returns when to react to a foreign change.
-    fn react_at(&mut self, now: Now) -> Duration {
-        let at = self.reacted_at.map_or(now.mono, |at| now.mono.max(at + FOREIGN_DEBOUNCE));
-        if at == now.mono {
-            self.reacted_at = Some(at);
-        }
-        at
-    }
-
-    /// Returns true if the table was removed during a renewal since the last call.
-    pub(crate) fn take_removed(&mut self) -> bool {
-        std::mem::take(&mut self.removed)
-    }
-
-    fn verify_later(&mut self, now: Now) {
-        let changed = std::mem::take(&mut self.changed);
-        self.verify_at = if changed { Duration::ZERO } else { now.mono + VERIFY_EVERY };
-    }
-
-    fn verify(&mut self, now: Now) -> Option<Job> {
-        if self.job.is_some() || now.mono < self.verify_at {
-            return None;
-        }
-        self.verify_at = now.mono + VERIFY_EVERY;
-        let plan = self.in_force.clone()?;
-        self.job = Some(Job::Verify(plan.clone()));
-        Some(Job::Verify(plan))
     }
 
     /// Verifies within a second: the administrator may have set the engine in force again because
     /// the table is gone.
     pub(crate) fn verify_soon(&mut self) {
-        self.verify_at = Duration::ZERO;
+        self.table.verify_soon();
     }
 
     /// Returns true if no plan is being applied or due: the wanted plan is in force or was refused.
     pub(crate) fn is_settled(&self) -> bool {
-        !matches!(self.job, Some(Job::Apply { .. })) && self.due().is_none()
+        self.table.is_settled()
     }
 
+    /// Returns the plan in force; `None` if unknown.
     pub(crate) fn in_force(&self) -> Option<&Plan> {
-        self.in_force.as_ref()
+        self.table.in_force()
     }
 
     /// Returns the plan that will be in force if the job under way succeeds.
     #[must_use]
     pub fn coming(&self) -> Option<&Plan> {
-        match &self.job {
-            Some(Job::Apply { plan, .. }) => Some(plan),
-            Some(Job::Renew(_) | Job::Verify(_)) | None => self.in_force(),
-        }
+        self.table.job().map(Job::plan).or(self.in_force())
     }
 
-    fn next_job(&mut self) -> Option<Job> {
-        if self.job.is_some() {
-            return None;
+    /// Returns true if the job under way brings back what another program has changed.
+    pub(crate) fn is_verifying(&self) -> bool {
+        match self.table.job() {
+            Some(Job::Apply { plan, in_force }) => in_force.as_ref() == Some(plan),
+            Some(Job::Renew(_)) | None => false,
         }
-        let plan = self.due()?;
-        let job = Job::Apply { plan, in_force: self.in_force.clone() };
-        self.job = Some(job.clone());
-        Some(job)
-    }
-
-    /// Returns the plan to apply as soon as no job is under way.
-    fn due(&self) -> Option<Plan> {
-        if self.retry_at.is_some() {
-            return None;
-        }
-        self.target().filter(|plan| self.in_force.as_ref() != Some(plan))
-    }
-
-    /// Returns the wanted plan, adapted to what can be applied.
-    fn target(&self) -> Option<Plan> {
-        let mut plan = self.wanted.clone()?;
-        if self.software {
-            plan.hardware = false;
-            plan.engine = Engine::Flowtable;
-        }
-        if plan.devices.is_empty() {
-            // A flowtable without a device offloads nothing.
-            plan.engine = without_flowtable(plan.engine);
-            plan.hardware = false;
-        }
-        Some(plan)
     }
 
     /// Sets the devices with eBPF programs, and why other devices have none.
@@ -422,7 +269,7 @@ impl Flowtable {
 
     /// Returns the engine in force.
     pub(crate) fn active(&self) -> Engine {
-        match &self.in_force {
+        match self.in_force() {
             Some(plan) if plan.engine == Engine::Ebpf && self.held.is_empty() => {
                 if plan.devices.is_empty() { Engine::Off } else { Engine::Flowtable }
             }
@@ -434,17 +281,16 @@ impl Flowtable {
     /// Returns the wanted engine and the engine in force, without the last revocation. Converts
     /// times with the clock `now`.
     pub(crate) fn report(&self, now: Now) -> EngineReport {
-        let wanted = self.wanted.as_ref().map_or(Engine::Off, |plan| plan.engine);
-        let devices = match &self.in_force {
+        let devices = match self.in_force() {
             Some(plan) if plan.engine != Engine::Off => {
                 let held = self.held.iter().filter(|_| plan.engine == Engine::Ebpf);
                 plan.devices.iter().chain(held).cloned().collect()
             }
             Some(_) | None => Vec::new(),
         };
-        let cause = self.reason(wanted);
+        let cause = self.reason();
         EngineReport {
-            wanted: wanted.name(),
+            wanted: self.wanted.name(),
             active: self.active().name(),
             why: cause.text.clone(),
             cause,
@@ -454,15 +300,16 @@ impl Flowtable {
             revocation: RevocationReport::default(),
             hardware_unused: false,
             hardware_ports: None,
-            packet_rules: self.in_force.as_ref().map(rule_names).unwrap_or_default(),
+            packet_rules: self.in_force().map(rule_names).unwrap_or_default(),
         }
     }
 
-    fn reason(&self, wanted: Engine) -> Cause {
-        if let Some(refused) = &self.refused {
-            return refused.cause();
+    fn reason(&self) -> Cause {
+        if let Some(why) = self.table.why() {
+            return why.cause();
         }
-        let Some(plan) = &self.wanted else { return EngineReason::Waiting.cause() };
+        let Some(plan) = self.table.wanted() else { return EngineReason::Waiting.cause() };
+        let wanted = self.wanted;
         let held = wanted == Engine::Ebpf && !self.held.is_empty();
         if wanted != Engine::Off && plan.devices.is_empty() && !held {
             return EngineReason::NoDevice.cause();
@@ -473,6 +320,31 @@ impl Flowtable {
             return reason.cause().around(without.clone());
         }
         if self.active() == wanted { Cause::default() } else { EngineReason::Applying.cause() }
+    }
+}
+
+/// Returns the outcome of nft for a plan.
+fn outcome(mut plan: Plan, how: Applied) -> Outcome<Plan, EngineReason> {
+    match how {
+        Applied::Unchanged
+        | Applied::Gate
+        | Applied::Devices
+        | Applied::Replaced
+        | Applied::Removed => Outcome::Applied,
+        Applied::WithoutFlowtable { why } => {
+            plan.engine = without_flowtable(plan.engine);
+            plan.devices.clear();
+            Outcome::Partly(plan, EngineReason::Refused { said: why })
+        }
+        Applied::Partly { devices } => {
+            let gone: Vec<&str> = plan.devices.difference(&devices).map(String::as_str).collect();
+            let why = EngineReason::Gone { devices: gone.join(", ") };
+            if devices.is_empty() {
+                plan.engine = without_flowtable(plan.engine);
+            }
+            plan.devices = devices;
+            Outcome::Partly(plan, why)
+        }
     }
 }
 

@@ -36,10 +36,8 @@ pub enum Event {
     PoliciesChanged,
     /// Forwarding was disabled, globally or for a device.
     ForwardingStopped,
-    /// Outcome of a job that applies or renews the table.
+    /// Outcome of a job.
     Applied(Result<Applied, JobFailure>),
-    /// Outcome of a job that verifies the table: true if the plan is still in force.
-    Verified(bool),
     /// Ports of the table that support hardware offload; `None` without hardware offload.
     HardwarePorts(Option<HardwarePorts>),
     /// Programs have been attached to devices, or could not be.
@@ -77,7 +75,7 @@ impl State {
     pub(crate) fn new() -> Self {
         Self {
             flowtable: Flowtable::new(),
-            ebpf: EbpfEngine::default(),
+            ebpf: EbpfEngine::new(),
             revocations: Revocations::default(),
             foreign: foreign::State::default(),
             hardware: HardwareUse::default(),
@@ -126,17 +124,18 @@ impl State {
         }
     }
 
-    /// Handles the outcome of attaching programs. Returns the devices with a program.
+    /// Handles the outcome of attaching programs. Returns the devices with a program, and the next
+    /// request.
     pub(crate) fn attached(
         &mut self,
         result: Result<AttachOutcome, ProgramsReason>,
         now: Now,
-    ) -> BTreeSet<String> {
-        self.ebpf.attached(result, now);
+    ) -> (BTreeSet<String>, Option<Effect>) {
+        let next = self.ebpf.attached(result, now).map(Effect::Attach);
         let held: BTreeSet<String> =
             self.ebpf.held().map(|program| program.device.clone()).collect();
         self.flowtable.set_held(held.clone(), self.ebpf.why());
-        held
+        (held, next)
     }
 
     /// Returns true once neither rules nor programs are pending.

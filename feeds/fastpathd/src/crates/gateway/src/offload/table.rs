@@ -14,29 +14,25 @@ use crate::offload::revocation::RevocationReason;
 use crate::offload::{Effect, State};
 
 impl State {
-    /// Handles the outcome of a job that applies or renews the table. Returns the next job.
+    /// Handles the outcome of a job. Returns the next job, and true if the table in force had been
+    /// changed from outside.
     pub(crate) fn applied(
         &mut self,
         result: Result<Applied, JobFailure>,
         now: Now,
-    ) -> Option<Effect> {
+    ) -> (Option<Effect>, bool) {
+        let is_unchanged = result == Ok(Applied::Unchanged);
+        let is_restored = self.flowtable.is_verifying() && result.is_ok() && !is_unchanged;
+        if is_restored {
+            log::warn!("table inet fastpath was changed or removed from outside: restored");
+        }
         match &result {
+            Ok(_) if is_unchanged => {}
             Ok(how) => log::info!("table inet fastpath: {how:?}"),
-            Err(JobFailure { why, .. }) => {
-                log::error!("failed to apply table inet fastpath, previous rules kept: {why}");
-            }
+            Err(JobFailure { why, .. }) => log::error!("applying table inet fastpath: {why}"),
         }
         let result = result.map_err(JobFailure::brief);
-        self.flowtable.applied(result, now).map(Effect::Run)
-    }
-
-    /// Handles the outcome of a job that verifies the table. Returns the next job.
-    pub(crate) fn verified(&mut self, in_force: bool, now: Now) -> Option<Effect> {
-        let removed = self.flowtable.take_removed();
-        if !in_force || removed {
-            log::warn!("table inet fastpath was changed or removed from outside: restoring it");
-        }
-        self.flowtable.verified(in_force, now).map(Effect::Run)
+        (self.flowtable.applied(result, now).map(Effect::Run), is_restored)
     }
 
     /// Handles a change of our own table. Returns the next job, and true if the table was removed.

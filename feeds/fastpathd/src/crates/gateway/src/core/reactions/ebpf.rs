@@ -8,6 +8,7 @@ use ruleset::Plan;
 use crate::conntrack;
 use crate::core::Core;
 use crate::effect::Effect as AnyEffect;
+use crate::offload::Effect;
 use crate::offload::ebpf::{AttachOutcome, Served, without_window_tracking};
 use crate::offload::programs::ProgramsReason;
 
@@ -17,10 +18,11 @@ impl Core {
         &mut self,
         result: Result<AttachOutcome, ProgramsReason>,
     ) -> Vec<AnyEffect> {
-        let held = self.offload.attached(result, self.now);
+        let (held, next) = self.offload.attached(result, self.now);
         self.network.view_mut().set_programs(held);
         self.offload.ebpf_mut().programs_changed(self.network.view(), self.now);
-        let mut effects = self.serve_ebpf();
+        let mut effects: Vec<AnyEffect> = next.into_iter().map(Into::into).collect();
+        effects.extend(self.serve_ebpf());
         effects.extend(self.replan());
         effects.extend(self.answer_engine());
         effects
@@ -28,17 +30,20 @@ impl Core {
 
     /// Removes entries with endpoints that differ after these changes of the network.
     pub(crate) fn dependencies_changed(&mut self, changes: &[DependencyChange]) -> Vec<AnyEffect> {
-        self.offload.ebpf_mut().changed(changes, self.network.view(), self.now);
-        self.serve_ebpf()
+        let (network, now) = (self.network.view(), self.now);
+        let request = self.offload.ebpf_mut().changed(changes, network, now);
+        let mut effects: Vec<AnyEffect> =
+            request.map(Effect::Attach).map(Into::into).into_iter().collect();
+        effects.extend(self.serve_ebpf());
+        effects
     }
 
     pub(crate) fn ebpf_second(&mut self) -> Vec<AnyEffect> {
         self.offload.ebpf_mut().set_timeouts(self.sys.facts().timeouts);
         self.offload.ebpf_mut().second(self.now);
         let mut effects = self.serve_ebpf();
-        if self.offload.ebpf_mut().retry_due(self.now) {
-            effects.extend(self.replan());
-        }
+        let retry = self.offload.ebpf_mut().retry(self.now).map(Effect::Attach);
+        effects.extend(retry.map(AnyEffect::from));
         effects
     }
 

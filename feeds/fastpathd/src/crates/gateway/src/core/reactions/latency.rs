@@ -21,7 +21,7 @@ impl Core {
     }
 
     pub(crate) fn latency_done(&mut self, result: Result<Applied, Failure>) -> Vec<AnyEffect> {
-        let next = self.latency.job_done(result, self.now);
+        let next = self.latency.done(result, self.now);
         let (feeds, topology) = (self.latency.hosts(), self.network.topology());
         self.offload.ebpf_mut().set_feeds_cake(feeds, topology, self.now);
         let mut effects: Vec<AnyEffect> = next.into_iter().map(Into::into).collect();

@@ -21,7 +21,6 @@ impl Core {
             Event::PoliciesChanged => self.revoke(RevocationReason::Ipsec),
             Event::ForwardingStopped => self.revoke(RevocationReason::Forwarding),
             Event::Applied(result) => self.applied(result),
-            Event::Verified(in_force) => self.verified(in_force),
             Event::HardwarePorts(ports) => {
                 self.hardware_ports(ports);
                 Vec::new()
@@ -30,18 +29,16 @@ impl Core {
         }
     }
 
-    /// Handles the outcome of a job that applies or renews the table.
+    /// Handles the outcome of a job.
     pub(crate) fn applied(&mut self, result: Result<Applied, JobFailure>) -> Vec<AnyEffect> {
-        let next = self.offload.applied(result, self.now);
+        let (next, is_restored) = self.offload.applied(result, self.now);
         self.engine_changed();
-        self.answer_when_settled(next)
-    }
-
-    /// Handles the outcome of a job that verifies the table.
-    pub(crate) fn verified(&mut self, in_force: bool) -> Vec<AnyEffect> {
-        let next = self.offload.verified(in_force, self.now);
-        self.engine_changed();
-        self.answer_when_settled(next)
+        let mut effects = self.answer_when_settled(next);
+        if is_restored {
+            // Flows may have passed the changed rules.
+            effects.extend(self.revoke(RevocationReason::Rules));
+        }
+        effects
     }
 
     /// Returns the next job, and answers held requests for the engine if no job is left.

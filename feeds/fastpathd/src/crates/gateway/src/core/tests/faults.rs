@@ -89,25 +89,42 @@ fn a_damaged_table_is_restored_at_once_although_a_change_was_refused() {
     router.end_job(JobEnd::Refused);
     router.table.clear();
     router.rules_changed(Touch::Changed, false);
-    assert!(matches!(router.job, Some(Job::Verify(_))), "{:?}", router.job);
     router.end_job(JobEnd::Done);
-    assert!(matches!(router.job, Some(Job::Apply { .. })), "there are no rules until then");
-    router.drain();
+    assert!(!router.table.is_empty(), "the previous plan is restored");
+    router.assert_active(Engine::Flowtable, REFUSED);
+    router.pass(31);
     router.assert_active(Engine::Flowtable, "");
 }
 
 #[test]
-fn a_table_that_cannot_be_read_counts_as_in_force() {
+fn a_table_that_cannot_be_read_is_reported_and_counts_as_in_force() {
     let mut router = Router::running("flowtable");
-    router.table.clear();
     while router.job.is_none() {
         router.second();
     }
-    assert!(matches!(router.job, Some(Job::Verify(_))), "{:?}", router.job);
     router.end_job(JobEnd::Refused);
-    router.assert_active(Engine::Flowtable, "");
-    router.pass(20);
+    router.assert_active(Engine::Flowtable, "the table cannot be read");
+    router.table.clear();
+    router.pass(30);
     assert!(!router.table.is_empty(), "the next reading finds that it is gone");
+    router.assert_active(Engine::Flowtable, "");
+}
+
+/// Flows may have passed the rules that were changed.
+#[test]
+fn a_restored_table_revokes_all_flows() {
+    let mut router = Router::running("ebpf");
+    router.connect(1);
+    router.drain();
+    assert_eq!(router.flow("path"), "ebpf");
+    router.table.push_str("# by another program\n");
+    while router.job.is_none() {
+        router.second();
+    }
+    router.end_job(JobEnd::Done);
+    assert_ne!(router.flow("path"), "ebpf");
+    let clears = |one: &conntrack::Effect| matches!(one, conntrack::Effect::ClearMarks(..));
+    assert!(router.requests.iter().any(clears), "{:?}", router.requests);
 }
 
 #[test]

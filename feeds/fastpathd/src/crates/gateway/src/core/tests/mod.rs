@@ -2,6 +2,7 @@
 //! Simulates a router without a kernel: executes the core's requests one at a time, and lets each
 //! of them fail.
 
+mod blocks;
 mod faults;
 mod properties;
 
@@ -11,6 +12,7 @@ use std::io;
 use std::rc::Rc;
 use std::time::Duration;
 
+use config::Network;
 use ctnetlink::{Entry, Revision, Touch};
 use ebpf::connection::EntryReading;
 use ebpf::devices::NotNative;
@@ -28,13 +30,15 @@ use crate::api::{self, status};
 use crate::core::Core;
 use crate::core::calls::{Outcome, call};
 use crate::effect::Effect;
-use crate::fixture::{core, established, lab_dump, lab_firewall, lab_network, machine_sample};
+use crate::fixture::{
+    alert, core, established, lab_dump, lab_firewall, lab_network, machine_sample,
+};
 use crate::offload::ebpf::{AttachOutcome, AttachRequest, OpenMaps, Waiting};
 use crate::offload::flowtable::{EngineReport, Job, JobFailure};
 use crate::offload::programs::Program;
 use crate::offload::programs::ProgramsReason;
 use crate::sys::kernel::Readings;
-use crate::{configuration, conntrack, network, offload};
+use crate::{configuration, conntrack, ips as inspection, network, offload};
 
 /// Outcome of an nft job.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -117,6 +121,10 @@ struct Router {
     reading: bool,
     /// Pending requests to conntrack, oldest first.
     requests: VecDeque<conntrack::Effect>,
+    /// Sources that our table blocks in the simulated kernel.
+    blocks: BTreeSet<Network>,
+    /// Pending requests to block and unblock sources, oldest first.
+    blocking: VecDeque<inspection::Effect>,
     /// All other effects that the core has requested.
     others: Vec<Effect>,
     maps: Mapped,
@@ -129,6 +137,11 @@ struct Router {
 
 fn rules_of(plan: &Plan) -> String {
     if plan.has_table() { render(plan, &[]) } else { String::new() }
+}
+
+/// Returns true if the job leaves the plan in force.
+fn keeps(job: &Job) -> bool {
+    job.before() == Some(job.plan())
 }
 
 /// Returns a configuration with this engine, and with inspection and blocks on or off.
@@ -150,6 +163,8 @@ impl Router {
             attaching: VecDeque::new(),
             reading: false,
             requests: VecDeque::new(),
+            blocks: BTreeSet::new(),
+            blocking: VecDeque::new(),
             others: Vec::new(),
             maps: Mapped::default(),
             maps_id: 1,
@@ -183,10 +198,15 @@ impl Router {
                     self.attaching.push_back(request);
                 }
                 Effect::Api(api::Effect::AnswerEngine) => {
-                    assert!(!matches!(self.job, Some(Job::Apply { .. })), "answered too early");
+                    assert!(self.job.as_ref().is_none_or(keeps), "answered too early");
                     self.others.push(effect);
                 }
                 Effect::Conntrack(request) => self.requests.push_back(request),
+                Effect::Ips(
+                    request @ (inspection::Effect::Block { .. } | inspection::Effect::Unblock(_)),
+                ) => {
+                    self.blocking.push_back(request);
+                }
                 Effect::Offload(offload::Effect::ReadRules) => {
                     assert!(!std::mem::replace(&mut self.reading, true), "two readings at a time");
                 }
@@ -258,22 +278,20 @@ impl Router {
     /// Ends the nft job under way.
     fn end_job(&mut self, end: JobEnd) {
         let Some(job) = self.job.take() else { return };
-        let event = match job {
-            Job::Verify(plan) => {
-                // A table that cannot be read counts as in force.
-                let unread = end == JobEnd::Refused;
-                offload::Event::Verified(unread || self.table == rules_of(&plan))
-            }
-            Job::Apply { plan, .. } | Job::Renew(plan) => {
-                offload::Event::Applied(self.apply(&plan, end))
-            }
-        };
+        let event = offload::Event::Applied(self.apply(&job, end));
         let effects = self.core.offload_event(event);
         self.carry_out(effects);
     }
 
-    fn apply(&mut self, plan: &Plan, end: JobEnd) -> Result<Applied, JobFailure> {
-        let failure = |why: &str, is_verdict| JobFailure { why: why.to_owned(), is_verdict };
+    fn apply(&mut self, job: &Job, end: JobEnd) -> Result<Applied, JobFailure> {
+        let failure =
+            |why: &str, is_verdict| JobFailure { why: why.to_owned(), is_verdict, is_stuck: false };
+        let plan = job.plan();
+        if matches!(job, Job::Apply { .. }) && self.table == rules_of(plan) {
+            // nft only lists the table.
+            let unread = failure("the table cannot be read", false);
+            return if end == JobEnd::Refused { Err(unread) } else { Ok(Applied::Unchanged) };
+        }
         let mut possible = plan.clone();
         let mut how = if plan.has_table() { Applied::Replaced } else { Applied::Removed };
         match end {
@@ -291,7 +309,11 @@ impl Router {
             }
             JobEnd::Done | JobEnd::Partly | JobEnd::WithoutFlowtable => {}
         }
-        self.table = rules_of(&possible);
+        if self.table.is_empty() {
+            let blocks = self.core.ips().blocks(self.core.now.mono);
+            self.blocks = blocks.into_iter().map(|block| block.source).collect();
+        }
+        self.set_table(rules_of(&possible));
         Ok(how)
     }
 
@@ -425,6 +447,8 @@ impl Router {
                 self.end_job(JobEnd::Done);
             } else if !self.attaching.is_empty() {
                 self.end_attach(AttachEnd::Done);
+            } else if !self.blocking.is_empty() {
+                self.end_block(true);
             } else if !self.requests.is_empty() {
                 self.end_request(true);
             } else if self.reading {

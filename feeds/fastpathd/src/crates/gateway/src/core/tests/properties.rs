@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! Invariants for any sequence of events: the core does not panic, requests one nft job at a time,
-//! and brings the wanted engine in force once jobs succeed.
+//! brings the wanted engine in force once jobs succeed, and lists no block that the kernel lacks.
 
 use ips::Queue;
 use proptest::prelude::*;
@@ -8,7 +8,7 @@ use ruleset::InForce;
 
 use super::*;
 use crate::ips::inspection::{CommandReply, ProbeSample};
-use crate::{ips as inspection, rules};
+use crate::rules;
 
 /// One step of a random sequence of events.
 #[derive(Debug, Clone)]
@@ -36,6 +36,10 @@ enum Step {
     /// CPUs and network queues were read.
     Machine,
     Suricata(bool),
+    /// A packet of this source triggers a drop rule.
+    Offend(u8),
+    /// The oldest request to block or unblock sources ends.
+    Block(bool),
     TableRead,
     Reset,
     Reinspected(bool),
@@ -91,6 +95,8 @@ fn any_step() -> impl Strategy<Value = Step> {
         1 => Just(Step::EventsLost),
         1 => Just(Step::Machine),
         2 => any::<bool>().prop_map(Step::Suricata),
+        2 => (0_u8..3).prop_map(Step::Offend),
+        2 => any::<bool>().prop_map(Step::Block),
         1 => Just(Step::TableRead),
         1 => Just(Step::Reset),
         1 => any::<bool>().prop_map(Step::Reinspected),
@@ -192,7 +198,8 @@ impl Router {
                 }
             }
             Step::Removed(reported) => {
-                let was_there = !std::mem::take(&mut self.table).is_empty();
+                let was_there = !self.table.is_empty();
+                self.set_table(String::new());
                 if was_there && *reported {
                     self.rules_changed(Touch::Gone, true);
                 }
@@ -221,6 +228,11 @@ impl Router {
                     self.inspection(inspection::Event::Replied(uptime));
                 }
             }
+            Step::Offend(source) => {
+                let batch = alert(&format!("203.0.113.{}", source + 1), "10.10.10.10");
+                self.inspection(inspection::Event::Events(Box::new(batch)));
+            }
+            Step::Block(succeeds) => self.end_block(*succeeds),
             Step::TableRead => {
                 self.inspection(inspection::Event::TableRead(
                     Box::<InForce>::default(),
@@ -281,6 +293,9 @@ impl Router {
         assert!(expected != wanted || report.why.is_empty(), "{}", report.why);
         let in_force = self.core.offload.flowtable().in_force().unwrap();
         assert_eq!(self.table, rules_of(in_force), "the kernel has the plan in force");
+        for block in self.core.ips().blocks(self.core.now.mono) {
+            assert!(self.blocks.contains(&block.source), "{:?} is not blocked", block.source);
+        }
     }
 }
 

@@ -3,15 +3,15 @@
 //! with their clsact.
 
 use std::collections::BTreeSet;
-use std::time::Duration;
 
 use ::ebpf::dependency::{Dependency, DependencyChange, Endpoint};
 use ::ebpf::entry_side::Hook;
 use flows::Now;
 use topology::{QueueUse, Topology, bypassed_queue};
 
-use super::EbpfEngine;
+use super::{AttachRequest, EbpfEngine};
 use crate::offload::programs::Program;
+use crate::reconcile::Job;
 
 impl EbpfEngine {
     /// Sets the devices with our CAKE filters at their clsact.
@@ -57,9 +57,9 @@ impl EbpfEngine {
         }
     }
 
-    /// Attaches programs again if another program removed their clsact.
-    pub(super) fn see_lost(&mut self, topology: &Topology) {
-        let Some(request) = &self.requested else { return };
+    /// Returns a request to attach programs again if another program removed their clsact.
+    pub(super) fn see_lost(&mut self, topology: &Topology, now: Now) -> Option<AttachRequest> {
+        let request = self.attached.wanted()?;
         let has_clsact = |program: &Program| {
             // A removed device has not lost its clsact.
             let Some(link) = topology.link_named(&program.device) else { return true };
@@ -70,10 +70,11 @@ impl EbpfEngine {
             .held()
             .filter(|program| program.hook_name == "clsact")
             .any(|program| request.devices.contains(&program.device) && !has_clsact(program));
-        if is_lost {
-            log::info!("a clsact with an eBPF program was removed: it is attached again");
-            self.retry_at = Some(Duration::ZERO);
+        if !is_lost {
+            return None;
         }
+        log::info!("a clsact with an eBPF program was removed: it is attached again");
+        self.attached.removed(now.mono).map(Job::into_plan)
     }
 
     /// Returns true if packets to and from endpoint `to` would bypass a queue or limit. `from` is

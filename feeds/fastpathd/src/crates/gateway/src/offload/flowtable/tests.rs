@@ -26,7 +26,16 @@ fn plan(engine: Engine, devices: &[&str]) -> Plan {
 }
 
 fn refusal(why: &str) -> JobFailure {
-    JobFailure { why: why.to_owned(), is_verdict: true }
+    JobFailure { why: why.to_owned(), is_verdict: true, is_stuck: false }
+}
+
+/// Returns the job that verifies a plan in force.
+fn verification(plan: Plan) -> Job {
+    Job::Apply { plan: plan.clone(), in_force: Some(plan) }
+}
+
+fn is_verification(job: Option<&Job>) -> bool {
+    job.is_some_and(|job| *job == verification(job.plan().clone()))
 }
 
 fn at(seconds: u64) -> Now {
@@ -106,11 +115,11 @@ fn a_change_during_a_job_is_applied_at_once_if_the_job_failed() {
 #[test]
 fn a_change_during_a_verification_is_not_settled() {
     let mut flowtable = running(&["lan1"]);
-    assert!(matches!(flowtable.second(at(60)), Some(Job::Verify(_))));
+    assert!(is_verification(flowtable.second(at(60)).as_ref()));
     assert!(flowtable.is_settled());
     assert_eq!(flowtable.request(plan(Engine::Off, &["lan1"]), Source::Command), None);
     assert!(!flowtable.is_settled(), "it is due");
-    applied_plan(flowtable.verified(true, at(61)));
+    applied_plan(flowtable.applied(Ok(Applied::Unchanged), at(61)));
     assert_eq!(flowtable.applied(Ok(Applied::Removed), at(62)), None);
     assert!(flowtable.is_settled());
 }
@@ -123,8 +132,8 @@ fn a_refused_plan_leaves_the_old_one_in_force_and_is_retried() {
     assert_eq!(flowtable.report(at(1)).why, "no lan9");
     assert_eq!(flowtable.report(at(1)).devices, ["lan1"]);
     assert_eq!(flowtable.report(at(1)).active, "flowtable");
-    assert!(!matches!(flowtable.second(at(39)), Some(Job::Apply { .. })));
-    assert_eq!(flowtable.verified(true, at(39)), None);
+    assert!(is_verification(flowtable.second(at(39)).as_ref()));
+    assert_eq!(flowtable.applied(Ok(Applied::Unchanged), at(39)), None);
     assert_eq!(applied_plan(flowtable.second(at(40))), plan(Engine::Flowtable, &["lan1", "lan9"]));
 }
 
@@ -179,7 +188,11 @@ fn refused_hardware_falls_back_to_software_and_reports_why() {
 #[test]
 fn a_timeout_does_not_fall_back_to_software() {
     let hardware = plan(Engine::FlowtableHw, &["lan1"]);
-    let slow = || JobFailure { why: "it did not end within 10s".to_owned(), is_verdict: false };
+    let slow = || JobFailure {
+        why: "it did not end within 10s".to_owned(),
+        is_verdict: false,
+        is_stuck: false,
+    };
     // The first job times out.
     let mut flowtable = Flowtable::new();
     flowtable.request(hardware.clone(), Source::Config);
@@ -191,8 +204,8 @@ fn a_timeout_does_not_fall_back_to_software() {
     assert_eq!(flowtable.renew(at(35)), Some(Job::Renew(hardware.clone())));
     assert_eq!(flowtable.applied(Err(slow()), at(45)), None);
     assert_eq!(flowtable.report(at(45)).active, "flowtable-hw");
-    assert!(matches!(flowtable.second(at(65)), Some(Job::Verify(_))));
-    flowtable.verified(true, at(65));
+    assert!(is_verification(flowtable.second(at(65)).as_ref()));
+    flowtable.applied(Ok(Applied::Unchanged), at(65));
     assert_eq!(flowtable.second(at(75)), Some(Job::Renew(hardware)));
 }
 
@@ -207,7 +220,9 @@ fn refused_hardware_is_retried_with_backoff() {
     let mut next = |until| {
         for second in now + 1..=until {
             match flowtable.second(at(second)) {
-                Some(Job::Verify(_)) => drop(flowtable.verified(true, at(second))),
+                job if is_verification(job.as_ref()) => {
+                    flowtable.applied(Ok(Applied::Unchanged), at(second));
+                }
                 Some(Job::Apply { plan, .. }) => {
                     assert_eq!(plan, hardware);
                     assert_eq!(flowtable.applied(Err(refusal("busy")), at(second)), None);
@@ -241,16 +256,19 @@ fn the_engine_is_off_without_devices_and_reports_why() {
 }
 
 #[test]
-fn a_flushed_table_is_restored_after_a_verification() {
+fn a_flushed_table_is_restored_by_a_verification() {
     let mut flowtable = running(&["lan1"]);
     assert_eq!(flowtable.second(at(20)), None);
-    assert_eq!(flowtable.second(at(21)), Some(Job::Verify(plan(Engine::Flowtable, &["lan1"]))));
-    assert_eq!(applied_plan(flowtable.verified(false, at(21))), plan(Engine::Flowtable, &["lan1"]));
-    flowtable.applied(Ok(Applied::Replaced), at(22));
-    assert_eq!(flowtable.verified(false, at(23)), None, "an answer nobody asked for");
+    assert_eq!(flowtable.second(at(21)), Some(verification(plan(Engine::Flowtable, &["lan1"]))));
+    assert_eq!(flowtable.applied(Ok(Applied::Replaced), at(21)), None);
+    assert_eq!(
+        flowtable.applied(Ok(Applied::Replaced), at(23)),
+        None,
+        "an answer nobody asked for"
+    );
     assert_eq!(flowtable.second(at(24)), None);
     flowtable.verify_soon();
-    assert_eq!(flowtable.second(at(25)), Some(Job::Verify(plan(Engine::Flowtable, &["lan1"]))));
+    assert_eq!(flowtable.second(at(25)), Some(verification(plan(Engine::Flowtable, &["lan1"]))));
 }
 
 #[test]
@@ -284,15 +302,15 @@ fn restoring_a_repeatedly_removed_table_is_debounced() {
 #[test]
 fn a_changed_table_is_verified_at_once_and_then_debounced() {
     let mut flowtable = running(&["lan1"]);
-    let verify = Some(Job::Verify(plan(Engine::Flowtable, &["lan1"])));
+    let verify = Some(verification(plan(Engine::Flowtable, &["lan1"])));
     assert_eq!(flowtable.touched(Touch::Changed, at(5)), verify);
-    flowtable.verified(true, at(5));
+    flowtable.applied(Ok(Applied::Unchanged), at(5));
     for _ in 0..100 {
         assert_eq!(flowtable.touched(Touch::Changed, at(6)), None);
     }
     assert_eq!(flowtable.second(at(6)), None);
     assert_eq!(flowtable.second(at(7)), verify);
-    flowtable.verified(true, at(7));
+    flowtable.applied(Ok(Applied::Unchanged), at(7));
     assert_eq!(flowtable.second(at(26)), None, "a verify of its own is not due");
     assert_eq!(flowtable.touched(Touch::None, at(26)), None);
 }
@@ -304,8 +322,7 @@ fn a_table_changed_during_a_job_is_verified_after_it() {
     flowtable.request(plan(Engine::Flowtable, &["lan1"]), Source::Config);
     assert_eq!(flowtable.touched(Touch::Gone, at(1)), None);
     assert_eq!(flowtable.applied(Ok(Applied::Replaced), at(1)), None);
-    assert!(matches!(flowtable.second(at(2)), Some(Job::Verify(_))));
-    applied_plan(flowtable.verified(false, at(2)));
+    assert!(is_verification(flowtable.second(at(2)).as_ref()));
     flowtable.applied(Ok(Applied::Replaced), at(2));
     assert_eq!(flowtable.second(at(3)), None);
 }
@@ -352,7 +369,7 @@ fn a_renewal_waits_for_the_job_under_way() {
     flowtable.verify_soon();
     flowtable.second(at(5));
     assert_eq!(flowtable.renew(at(5)), None);
-    assert!(matches!(flowtable.verified(true, at(6)), Some(Job::Renew(_))));
+    assert!(matches!(flowtable.applied(Ok(Applied::Unchanged), at(6)), Some(Job::Renew(_))));
     flowtable.applied(Ok(Applied::Replaced), at(6));
     let other = plan(Engine::Flowtable, &["lan1", "lan2"]);
     flowtable.request(other.clone(), Source::Config);
@@ -377,8 +394,8 @@ fn a_refused_flowtable_renewal_is_retried() {
     assert_eq!(flowtable.renew(at(5)), renewal);
     assert_eq!(flowtable.applied(Err(refusal("busy")), at(5)), None);
     assert_eq!(flowtable.report(at(1)).why, "busy");
-    assert!(matches!(flowtable.second(at(25)), Some(Job::Verify(_))));
-    assert_eq!(flowtable.verified(true, at(25)), None);
+    assert!(is_verification(flowtable.second(at(25)).as_ref()));
+    assert_eq!(flowtable.applied(Ok(Applied::Unchanged), at(25)), None);
     assert_eq!(flowtable.second(at(34)), None);
     assert_eq!(flowtable.second(at(35)), renewal);
     assert_eq!(flowtable.applied(Err(refusal("busy")), at(35)), None);
@@ -397,9 +414,9 @@ fn a_refused_hardware_renewal_is_retried_if_software_is_refused_too() {
     let software = flowtable.applied(Err(refusal("busy")), at(5));
     assert_eq!(applied_plan(software), plan(Engine::Flowtable, &["lan1"]));
     assert_eq!(flowtable.applied(Err(refusal("busy")), at(5)), None);
-    assert_eq!(flowtable.second(at(35)), None, "the plan is in force");
-    assert_eq!(flowtable.second(at(36)), Some(Job::Renew(hardware)));
-    assert_eq!(flowtable.applied(Ok(Applied::Replaced), at(36)), None);
+    assert_eq!(flowtable.second(at(35)), Some(Job::Renew(hardware)), "the plan is in force");
+    assert_eq!(flowtable.applied(Ok(Applied::Replaced), at(35)), None);
+    assert_eq!(flowtable.second(at(36)), None);
     assert_eq!(flowtable.report(at(1)).why, "");
 }
 
@@ -408,22 +425,24 @@ fn a_changed_table_is_restored_at_once_although_a_plan_was_refused() {
     let mut flowtable = running(&["lan1"]);
     flowtable.request(plan(Engine::Flowtable, &["lan1", "lan9"]), Source::Config);
     flowtable.applied(Err(refusal("no lan9")), at(10));
-    assert!(matches!(flowtable.touched(Touch::Changed, at(11)), Some(Job::Verify(_))));
-    let next = flowtable.verified(false, at(11));
-    assert_eq!(applied_plan(next), plan(Engine::Flowtable, &["lan1", "lan9"]));
-    assert_eq!(flowtable.applied(Err(refusal("no lan9")), at(11)), None);
-    assert_eq!(flowtable.second(at(40)), None, "then in calm");
-    applied_plan(flowtable.second(at(41)));
+    assert!(is_verification(flowtable.touched(Touch::Changed, at(11)).as_ref()));
+    assert_eq!(flowtable.applied(Ok(Applied::Replaced), at(11)), None);
+    assert_eq!(flowtable.report(at(11)).why, "no lan9");
+    assert_eq!(flowtable.second(at(30)), None);
+    applied_plan(flowtable.second(at(40)));
 }
 
 #[test]
-fn a_table_that_is_removed_during_a_renewal_is_reported() {
+fn a_table_that_is_neither_plan_is_not_in_force() {
     let mut flowtable = running(&["lan1"]);
-    flowtable.revoke(at(5)).expect("a renewal");
-    assert_eq!(flowtable.touched(Touch::Gone, at(5)), None);
-    assert_eq!(flowtable.applied(Ok(Applied::Replaced), at(5)), None);
-    assert!(matches!(flowtable.second(at(6)), Some(Job::Verify(_))));
-    assert_eq!((flowtable.take_removed(), flowtable.take_removed()), (true, false));
+    flowtable.request(plan(Engine::Flowtable, &["lan1", "lan2"]), Source::Config);
+    let stuck = JobFailure { is_verdict: false, is_stuck: true, ..refusal("rollback failed") };
+    assert_eq!(flowtable.applied(Err(stuck), at(10)), None);
+    assert_eq!(flowtable.in_force(), None);
+    assert_eq!(flowtable.report(at(10)).why, "rollback failed");
+    let again = flowtable.second(at(40));
+    assert_eq!(again.as_ref().and_then(Job::before), None);
+    assert_eq!(applied_plan(again), plan(Engine::Flowtable, &["lan1", "lan2"]));
 }
 
 #[test]

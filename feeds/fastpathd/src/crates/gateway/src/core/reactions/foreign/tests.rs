@@ -34,7 +34,7 @@ fn nothing_is_offloaded_while_changed_rules_are_unknown() {
     core.now.mono += Duration::from_secs(31);
     core.flowtable_second();
     core.rules_read(Ok(ruleset::ForeignRules::default()));
-    let effects = core.verified(true);
+    let effects = core.applied(Ok(Applied::Unchanged));
     assert!(!plan_of(&effects).unwrap().unread);
     core.applied(Ok(Applied::Replaced));
     assert_eq!(ask(&mut core, "status", json!({}))["engine"]["why"], "");

@@ -6,7 +6,9 @@ use serde_json::{Map, Value, json};
 
 use super::*;
 use crate::core::calls::{Outcome, call};
-use crate::fixture::{ask, established, lab_dump, lab_firewall, lab_network, machine_sample};
+use crate::fixture::{
+    alert, ask, established, lab_dump, lab_firewall, lab_network, machine_sample,
+};
 use crate::ips::inspection::Instruction;
 use crate::offload;
 use crate::offload::flowtable::Job;
@@ -183,20 +185,6 @@ fn an_impossible_setting_is_refused_with_section_and_option() {
     assert!(core.configuration_read(&values).is_empty());
     let text = refused(&mut core);
     assert!(text.contains("section 'cpu', option 'inspection', value '7'"), "{text}");
-}
-
-fn alert(src: &str, dst: &str) -> ips::Batch {
-    let line = json!({
-        "timestamp": "2026-11-21T08:00:00.000000+0000", "event_type": "alert",
-        "flow_id": 1, "src_ip": src, "src_port": 80, "dest_ip": dst, "dest_port": 40000,
-        "proto": "TCP", "direction": "to_client",
-        "metadata": {"flowbits": ["fastpath.handshake"]},
-        "alert": {"action": "blocked", "gid": 1, "signature_id": 8_100_001, "rev": 1,
-            "signature": "output of id", "category": "x", "severity": 1},
-        "flow": {"pkts_toserver": 4, "pkts_toclient": 3, "bytes_toserver": 1, "bytes_toclient": 1},
-    });
-    let event = ips::read_event(line.to_string().as_bytes()).unwrap();
-    ips::Batch { events: vec![event], connected: true, ..ips::Batch::default() }
 }
 
 #[test]

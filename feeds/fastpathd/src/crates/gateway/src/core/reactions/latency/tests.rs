@@ -7,7 +7,9 @@ use serde_json::{Value, json};
 use topology::{Change, QueueingDiscipline};
 
 use super::*;
-use crate::fixture::{ask, configuration, link, running};
+use crate::fixture::{
+    ask, configuration, core, lab_dump, lab_firewall, lab_network, link, running,
+};
 use crate::latency::{Effect, Job};
 
 fn configured(options: Value) -> Value {
@@ -29,20 +31,30 @@ fn jobs(effects: Vec<AnyEffect>) -> Vec<Job> {
     effects.into_iter().filter_map(job).collect()
 }
 
-/// Returns a core that has removed the queues that a previous daemon may have left.
-fn idle() -> Core {
-    let mut core = running();
-    let found = jobs(core.latency_second().into_iter().collect());
-    assert_eq!(found, [Job::Remove]);
-    assert_eq!(jobs(core.latency_done(Ok(Applied::Changed))), []);
-    core
+fn removal(before: Option<Plan>) -> Job {
+    Job::Apply { plan: None, in_force: before.map(Some) }
+}
+
+fn apply(plan: &Plan, before: Option<&Plan>) -> Job {
+    Job::Apply { plan: Some(plan.clone()), in_force: Some(before.cloned()) }
+}
+
+#[test]
+fn queues_of_a_previous_daemon_are_removed() {
+    let mut core = core();
+    core.firewall_read(&lab_firewall());
+    core.interfaces_read(&lab_dump());
+    core.configuration_read(&configuration("flowtable"));
+    assert_eq!(jobs(core.network_changed(lab_network())), [removal(None)]);
 }
 
 /// Returns a core with a latency plan in force, and the plan.
 fn in_force() -> (Core, Plan) {
-    let mut core = idle();
+    let mut core = running();
     let found = jobs(core.configuration_read(&on()));
-    let [Job::Apply { plan, before: None }] = &found[..] else { panic!("{found:?}") };
+    let [Job::Apply { plan: Some(plan), in_force: Some(None) }] = &found[..] else {
+        panic!("{found:?}")
+    };
     assert_eq!(jobs(core.latency_done(Ok(Applied::Changed))), []);
     (core, plan.clone())
 }
@@ -68,7 +80,7 @@ fn latency_control_shapes_the_port_below_the_pppoe_session() {
 
 #[test]
 fn latency_control_is_off_by_default_without_a_reason() {
-    let mut core = idle();
+    let mut core = running();
     let state = state(&mut core);
     assert_eq!((&state["enabled"], &state["active"]), (&json!(false), &json!(false)));
     assert_eq!(state["why"], "");
@@ -77,8 +89,8 @@ fn latency_control_is_off_by_default_without_a_reason() {
 
 #[test]
 fn disabling_latency_control_removes_it_at_once() {
-    let (mut core, _) = in_force();
-    assert_eq!(jobs(core.configuration_read(&configuration("flowtable"))), [Job::Remove]);
+    let (mut core, plan) = in_force();
+    assert_eq!(jobs(core.configuration_read(&configuration("flowtable"))), [removal(Some(plan))]);
     core.latency_done(Ok(Applied::Changed));
     assert_eq!(state(&mut core)["active"], false);
 }
@@ -89,14 +101,14 @@ fn new_rates_are_applied_over_the_old_ones() {
     let mut values = on();
     values["latency"]["upload"] = "12000".into();
     let faster = Plan { upload: 12_000, ..plan.clone() };
-    let expected = Job::Apply { plan: faster, before: Some(plan) };
+    let expected = apply(&faster, Some(&plan));
     assert_eq!(jobs(core.configuration_read(&values)), [expected]);
 }
 
 #[test]
 fn the_plan_is_verified_every_20_seconds_and_when_a_queue_changes() {
     let (mut core, plan) = in_force();
-    let verify = || Job::Apply { plan: plan.clone(), before: Some(plan.clone()) };
+    let verify = || apply(&plan, Some(&plan));
     assert_eq!(after(&mut core, 19), []);
     assert_eq!(after(&mut core, 1), [verify()]);
     core.latency_done(Ok(Applied::Unchanged));
@@ -111,19 +123,21 @@ fn the_plan_drops_the_filter_of_a_session_that_has_ended() {
     let (mut core, plan) = in_force();
     let effects = core.network_changed(vec![Change::LinkGone(8)]);
     let found = jobs(effects);
-    let [Job::Apply { plan: down, before: Some(before) }] = &found[..] else { panic!("{found:?}") };
+    let [Job::Apply { plan: Some(down), in_force: Some(Some(before)) }] = &found[..] else {
+        panic!("{found:?}")
+    };
     assert_eq!((before, down.sources.len()), (&plan, 2));
     assert_eq!(down.port, plan.port);
 }
 
 #[test]
 fn latency_control_yields_to_sqm() {
-    let (mut core, _) = in_force();
+    let (mut core, plan) = in_force();
     let queue = |enabled| {
         json!({"eth1": {".type": "queue", ".name": "eth1", "enabled": enabled,
         "interface": "pppoe-wan"}})
     };
-    assert_eq!(jobs(core.latency_event(Event::Sqm(queue("1")))), [Job::Remove]);
+    assert_eq!(jobs(core.latency_event(Event::Sqm(queue("1")))), [removal(Some(plan))]);
     core.latency_done(Ok(Applied::Changed));
     let found = state(&mut core);
     assert_eq!((&found["active"], &found["cause"]["code"]), (&json!(false), &json!("sqm")));
@@ -136,10 +150,10 @@ fn latency_control_yields_to_sqm() {
 /// The plan is removed until another engine is wanted.
 #[test]
 fn latency_control_is_off_with_hardware_offload() {
-    let (mut core, _) = in_force();
+    let (mut core, plan) = in_force();
     let mut values = on();
     values["main"]["engine"] = "flowtable-hw".into();
-    assert_eq!(jobs(core.configuration_read(&values)), [Job::Remove]);
+    assert_eq!(jobs(core.configuration_read(&values)), [removal(Some(plan))]);
     core.latency_done(Ok(Applied::Changed));
     assert_eq!(state(&mut core)["cause"]["code"], "hardware");
     assert_eq!(jobs(core.command(Engine::Flowtable)).len(), 1);
@@ -147,7 +161,7 @@ fn latency_control_is_off_with_hardware_offload() {
 
 #[test]
 fn a_refused_latency_plan_is_reported_and_retried() {
-    let mut core = idle();
+    let mut core = running();
     core.configuration_read(&on());
     let reason = LatencyReason::NoModule { module: "sch_cake".to_owned() };
     let failure = Failure { reason, left: Left::Nothing };
@@ -161,7 +175,7 @@ fn a_refused_latency_plan_is_reported_and_retried() {
 
 #[test]
 fn a_missing_interface_is_reported_by_name() {
-    let mut core = idle();
+    let mut core = running();
     let mut values = on();
     values["latency"]["interface"] = "wan9".into();
     core.configuration_read(&values);
@@ -178,20 +192,19 @@ fn our_cake_filters_do_not_prevent_offloading() {
 
 #[test]
 fn after_a_failure_the_plan_in_force_matches_the_kernel() {
-    let (mut core, plan) = in_force();
     let foreign = || LatencyReason::Foreign { device: "wan".to_owned(), kind: "htb".to_owned() };
-    let mut failed = |left| {
-        core.latency.in_force = Some(plan.clone());
-        core.latency.retry_at = None;
+    let failed = |left| {
+        let (mut core, _) = in_force();
         after(&mut core, 60);
         core.latency_done(Err(Failure { reason: foreign(), left }));
         let state = state(&mut core);
         assert_eq!(state["cause"]["code"], "foreign");
-        (state["active"].clone(), core.latency.is_dirty, core.offload.ebpf().feeds_cake().len())
+        assert_eq!(after(&mut core, 60).len(), 1, "it is retried");
+        (state["active"].clone(), core.offload.ebpf().feeds_cake().len())
     };
-    assert_eq!(failed(Left::Nothing), (json!(false), false, 0));
-    assert_eq!(failed(Left::Before), (json!(true), true, 2));
-    assert_eq!(failed(Left::Unknown), (json!(false), true, 0));
+    assert_eq!(failed(Left::Nothing), (json!(false), 0));
+    assert_eq!(failed(Left::Before), (json!(true), 2));
+    assert_eq!(failed(Left::Unknown), (json!(false), 0));
 }
 
 /// A redirect to an ifb that is down drops packets.
@@ -202,10 +215,11 @@ fn the_plan_is_verified_at_once_when_the_ifb_goes_down() {
         let ifb = link(90, IFB, topology::LinkKind::Other("ifb".into()));
         vec![Change::Link(topology::Link { up, ..ifb })]
     };
-    let verify = || [Job::Apply { plan: plan.clone(), before: Some(plan.clone()) }];
+    let verify = || [apply(&plan, Some(&plan))];
     assert_eq!(jobs(core.network_changed(ifb(true))), verify());
     core.latency_done(Ok(Applied::Unchanged));
-    assert_eq!(jobs(core.network_changed(ifb(false))), verify());
+    assert_eq!(jobs(core.network_changed(ifb(false))), [], "not twice in two seconds");
+    assert_eq!(after(&mut core, 2), verify());
     core.latency_done(Ok(Applied::Changed));
     assert_eq!(jobs(core.network_changed(ifb(true))), verify());
 }

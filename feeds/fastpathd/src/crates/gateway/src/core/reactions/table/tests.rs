@@ -59,6 +59,7 @@ fn a_refused_engine_leaves_the_old_one_in_force_and_reports_why() {
     core.command(Engine::FlowtableHw);
     core.applied(Err(JobFailure {
         is_verdict: true,
+        is_stuck: false,
         why: "lan1 cannot offload\n\tflowtable ft {\n\t^^".into(),
     }));
     let engine = ask(&mut core, "status", json!({}))["engine"].take();
@@ -390,10 +391,9 @@ fn the_flowtable_lists_a_routed_tunnel_and_is_verified_when_it_is_recreated() {
     ]);
     core.now.mono += Duration::from_secs(1);
     let effects = core.flowtable_second();
-    let verifies = AnyEffect::Offload(offload::Effect::Run(Job::Verify(
-        core.offload.flowtable().in_force().unwrap().clone(),
-    )));
-    assert_eq!(effects, [verifies]);
+    let in_force = core.offload.flowtable().in_force().unwrap().clone();
+    let job = Job::Apply { plan: in_force.clone(), in_force: Some(in_force) };
+    assert_eq!(effects, [AnyEffect::Offload(offload::Effect::Run(job))]);
 }
 
 #[test]

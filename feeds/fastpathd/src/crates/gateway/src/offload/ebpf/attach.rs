@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! Requests programs for devices, and opens their maps.
+
+use std::collections::BTreeSet;
+
+use ::ebpf::engine::{Maps, OffloadEngine};
+use flows::Now;
+
+use super::{EbpfEngine, unusable};
+use crate::offload::programs::{Program, ProgramsReason};
+use crate::reconcile::{Job, Outcome, Plan};
+
+/// A request that these devices, and no others, have programs.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct AttachRequest {
+    pub devices: BTreeSet<String>,
+    /// Hook, as `fastpath-bpf` names it; `None` for the best hook of each device.
+    pub hook: Option<&'static str>,
+}
+
+/// The open maps of the programs.
+#[derive(Debug)]
+pub struct OpenMaps {
+    pub maps: Box<dyn Maps>,
+    /// Entries that each flow map can hold.
+    pub capacity: usize,
+    /// Identifies the maps: programs that are loaded again get another id.
+    pub id: u32,
+}
+
+#[derive(Debug)]
+pub struct AttachOutcome {
+    pub programs: Vec<Program>,
+    /// `None` if no device has a program.
+    pub opened: Option<OpenMaps>,
+}
+
+impl Plan for AttachRequest {}
+
+impl EbpfEngine {
+    /// Requests programs. Returns the request to send; `None` if it repeats the last one, or waits
+    /// for its outcome.
+    pub(crate) fn request(&mut self, request: AttachRequest) -> Option<AttachRequest> {
+        if self.attached.wanted() != Some(&request) {
+            self.answered &= self.requests_any();
+        }
+        self.attached.want(request).map(Job::into_plan)
+    }
+
+    /// Returns true if it is known which devices have programs, so that rules can cover the others.
+    pub(crate) fn is_known(&self) -> bool {
+        !self.requests_any() || self.answered
+    }
+
+    fn requests_any(&self) -> bool {
+        self.attached.wanted().is_some_and(|request| !request.devices.is_empty())
+    }
+
+    /// Handles the outcome of attaching programs. Removes all flows if no device has a program.
+    /// Returns the next request.
+    pub(crate) fn attached(
+        &mut self,
+        result: Result<AttachOutcome, ProgramsReason>,
+        now: Now,
+    ) -> Option<AttachRequest> {
+        self.answered = true;
+        self.failure = None;
+        let attached = result.and_then(|AttachOutcome { programs, opened }| {
+            self.programs = programs;
+            match opened {
+                Some(opened) if self.engine.is_some() && opened.id == self.id => Ok(()),
+                Some(opened) => self.open(opened, now),
+                None => Ok(()),
+            }
+        });
+        let outcome = match attached {
+            Ok(()) => Outcome::Applied,
+            Err(why) => {
+                log::error!("eBPF: {why}");
+                self.failure = Some(why.brief());
+                self.programs.clear();
+                Outcome::Failed((), None)
+            }
+        };
+        if self.held().next().is_none()
+            && let Some(engine) = &mut self.engine
+        {
+            engine.remove_all(now.mono);
+        }
+        self.attached.done(outcome, now.mono).map(Job::into_plan)
+    }
+
+    /// Switches to other maps. Offloaded flows are installed there with their next change.
+    fn open(&mut self, opened: OpenMaps, now: Now) -> Result<(), ProgramsReason> {
+        let OpenMaps { maps, capacity, id } = opened;
+        let engine =
+            OffloadEngine::new(maps, capacity, self.timeouts).map_err(|error| unusable(&error))?;
+        let report = self.engine.as_mut().map(|before| {
+            before.remove_all(now.mono);
+            before.report()
+        });
+        self.engine = Some(engine.after(report.unwrap_or_default()));
+        self.id = id;
+        self.dumps = 0;
+        Ok(())
+    }
+
+    /// Returns a request that is to be repeated. Called once a second.
+    pub(crate) fn retry(&mut self, now: Now) -> Option<AttachRequest> {
+        self.attached.second(now.mono).map(Job::into_plan)
+    }
+}

@@ -1,0 +1,357 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! Brings the wanted plan into force, one job at a time: retries it after a failure, applies a
+//! fallback while the kernel refuses it, and applies it again regularly, because other programs
+//! change the kernel, too. A job observes the kernel and changes only what differs.
+
+use std::time::Duration;
+
+/// Retry interval after a failure; the missing module may have been loaded meanwhile.
+pub(crate) const RETRY: Duration = Duration::from_secs(30);
+/// Longest retry interval of a plan that is refused repeatedly while its fallback is in force.
+const MAX_RETRY: Duration = Duration::from_secs(240);
+/// Interval of verifications, in case the report of a change was lost.
+const VERIFY_EVERY: Duration = Duration::from_secs(20);
+/// Debounce for changes by other programs, so that a program that keeps changing our objects does
+/// not keep us busy.
+const DEBOUNCE: Duration = Duration::from_secs(2);
+
+/// A state of the kernel that can be wanted. One of its values is "nothing of ours".
+pub(crate) trait Plan: Clone + PartialEq {
+    /// Returns the plan to apply while the kernel refuses this one.
+    fn fallback(&self) -> Option<Self> {
+        None
+    }
+
+    /// Returns true if a refusal of this plan holds for the other one, too.
+    fn is_refused_like(&self, other: &Self) -> bool {
+        self == other
+    }
+
+    /// Returns true if other programs can change this plan while it is in force.
+    fn is_verified(&self) -> bool {
+        true
+    }
+}
+
+/// Work for the kernel.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Job<P> {
+    /// Brings the plan into force. `in_force` is the plan before, which may be the same; `None` if
+    /// that is unknown.
+    Apply { plan: P, in_force: Option<P> },
+    /// Replaces the plan in force by itself, so that no state of the kernel survives.
+    Renew(P),
+}
+
+impl<P> Job<P> {
+    #[must_use]
+    pub fn plan(&self) -> &P {
+        match self {
+            Self::Apply { plan, .. } | Self::Renew(plan) => plan,
+        }
+    }
+
+    /// Returns the plan before; `None` if unknown.
+    #[must_use]
+    pub fn before(&self) -> Option<&P> {
+        match self {
+            Self::Apply { in_force, .. } => in_force.as_ref(),
+            Self::Renew(plan) => Some(plan),
+        }
+    }
+
+    #[must_use]
+    pub fn into_plan(self) -> P {
+        match self {
+            Self::Apply { plan, .. } | Self::Renew(plan) => plan,
+        }
+    }
+}
+
+/// Outcome of a job. After a failure, the last field is the plan in force; `None` if unknown.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Outcome<P, R> {
+    Applied,
+    /// Another plan is in force instead, as a part of the wanted one is impossible.
+    Partly(P, R),
+    /// The kernel refused this plan.
+    Refused(R, Option<P>),
+    /// The job did not end, or its answer was lost: the same plan may succeed later.
+    Failed(R, Option<P>),
+}
+
+/// The fallback that is applied instead of the wanted plan.
+#[derive(Debug, Clone, Copy)]
+struct Fallback {
+    /// When the wanted plan is tried again.
+    until: Duration,
+}
+
+/// The wanted plan, the plan in force, and the job between them. `R` is a reason.
+///
+/// ```text
+/// idle ── wanted ≠ in force, retry_at, fallback.until ──▶ Apply ── done ──▶ idle
+/// idle ── verify_at, touched ──▶ Apply (of the plan in force) ── done ──▶ idle
+/// idle ── renew ──▶ Renew ── done ──▶ idle
+/// ```
+#[derive(Debug)]
+pub(crate) struct Reconciler<P, R> {
+    /// `None` before the first plan.
+    wanted: Option<P>,
+    /// `None` if unknown: at the start, after some failures, and if another program removed it.
+    in_force: Option<P>,
+    job: Option<Job<P>>,
+    /// Another plan was wanted during the job.
+    superseded: bool,
+    /// Another program has changed our objects during the job, or the job itself has.
+    touched: bool,
+    /// Why the wanted plan is not in force.
+    why: Option<R>,
+    retry_at: Option<Duration>,
+    fallback: Option<Fallback>,
+    /// The last interval between attempts of a refused plan.
+    pause: Duration,
+    /// Time of the next verification; `None` for never.
+    verify_at: Option<Duration>,
+    /// Time of the last reaction to another program.
+    reacted_at: Option<Duration>,
+}
+
+impl<P, R> Reconciler<P, R> {
+    /// `verifies` is true if the plan in force is applied again regularly.
+    pub(crate) fn new(verifies: bool) -> Self {
+        Self {
+            wanted: None,
+            in_force: None,
+            job: None,
+            superseded: false,
+            touched: false,
+            why: None,
+            retry_at: None,
+            fallback: None,
+            pause: Duration::ZERO,
+            verify_at: verifies.then_some(VERIFY_EVERY),
+            reacted_at: None,
+        }
+    }
+
+    pub(crate) fn wanted(&self) -> Option<&P> {
+        self.wanted.as_ref()
+    }
+
+    /// Returns the plan in force; `None` if unknown.
+    pub(crate) fn in_force(&self) -> Option<&P> {
+        self.in_force.as_ref()
+    }
+
+    pub(crate) fn job(&self) -> Option<&Job<P>> {
+        self.job.as_ref()
+    }
+
+    /// Returns why the wanted plan is not in force; `None` if it is, or if that is not known yet.
+    pub(crate) fn why(&self) -> Option<&R> {
+        self.why.as_ref()
+    }
+
+    /// Verifies the plan in force within a second.
+    pub(crate) fn verify_soon(&mut self) {
+        self.verify_at = self.verify_at.map(|_| Duration::ZERO);
+    }
+
+    fn verify_later(&mut self, now: Duration) {
+        self.verify_at = self.verify_at.map(|_| now + VERIFY_EVERY);
+    }
+
+    /// Returns when to react to a change by another program.
+    fn react_at(&mut self, now: Duration) -> Duration {
+        let at = self.reacted_at.map_or(now, |at| now.max(at + DEBOUNCE));
+        if at == now {
+            self.reacted_at = Some(at);
+        }
+        at
+    }
+}
+
+impl<P: Plan, R> Reconciler<P, R> {
+    /// Wants a plan. The same plan again changes nothing. Returns the next job.
+    pub(crate) fn want(&mut self, plan: P) -> Option<Job<P>> {
+        let is_new = self.wanted.as_ref() != Some(&plan);
+        if is_new {
+            self.superseded = self.job.is_some();
+            self.retry_at = None;
+            if !self.wanted.as_ref().is_some_and(|before| plan.is_refused_like(before)) {
+                self.fallback = None;
+                self.pause = Duration::ZERO;
+            }
+            if self.fallback.is_none() {
+                self.why = None;
+            }
+            self.wanted = Some(plan);
+        }
+        if is_new { self.next() } else { None }
+    }
+
+    /// Handles the outcome of the job. Returns the next one.
+    pub(crate) fn done(&mut self, outcome: Outcome<P, R>, now: Duration) -> Option<Job<P>> {
+        let job = self.job.take()?;
+        let renews = matches!(job, Job::Renew(_));
+        let plan = job.into_plan();
+        let is_target = self.target().as_ref() == Some(&plan);
+        let is_outdated = std::mem::take(&mut self.superseded) && !is_target;
+        self.verify_later(now);
+        match outcome {
+            Outcome::Applied => {
+                if plan.fallback().is_some() {
+                    self.pause = Duration::ZERO;
+                }
+                // The refusal of the wanted plan stays as the reason for its fallback.
+                if is_target && self.fallback.is_none() {
+                    self.why = None;
+                }
+                self.in_force = Some(plan);
+            }
+            Outcome::Partly(part, why) => {
+                self.why = Some(why);
+                self.retry_at = Some(now + RETRY);
+                self.in_force = Some(part);
+            }
+            Outcome::Refused(why, left) if plan.fallback().is_some() => {
+                self.why = Some(why);
+                self.pause = (self.pause * 2).clamp(RETRY, MAX_RETRY);
+                self.fallback = Some(Fallback { until: now + self.pause });
+                self.in_force = left;
+            }
+            Outcome::Refused(why, left) | Outcome::Failed(why, left) => {
+                self.why = Some(why);
+                if !renews || left.is_none() {
+                    self.retry_at = Some(now + RETRY);
+                }
+                self.in_force = left;
+            }
+        }
+        if is_outdated {
+            // The outcome says nothing about the plan that is wanted now.
+            self.why = None;
+            self.retry_at = None;
+            self.fallback = None;
+        }
+        if std::mem::take(&mut self.touched) {
+            match &mut self.verify_at {
+                Some(at) => *at = Duration::ZERO,
+                None => self.in_force = None,
+            }
+        }
+        self.next()
+    }
+
+    /// Returns a job that is due. Called once a second.
+    pub(crate) fn second(&mut self, now: Duration) -> Option<Job<P>> {
+        if self.job.is_some() {
+            return None;
+        }
+        let retries = match (self.retry_at, self.fallback) {
+            (Some(at), _) => now >= at,
+            (None, Some(fallback)) => now >= fallback.until,
+            (None, None) => false,
+        };
+        if retries {
+            self.retry_at = None;
+            self.fallback = None;
+            if let Some(job) = self.next() {
+                return Some(job);
+            }
+            self.why = None;
+        }
+        self.verification(now)
+    }
+
+    /// Handles the report that other programs, or the job under way, have changed our objects.
+    /// Returns the next job.
+    pub(crate) fn touched(&mut self, now: Duration) -> Option<Job<P>> {
+        if self.job.is_some() {
+            self.touched = true;
+            return None;
+        }
+        let at = self.react_at(now);
+        self.verify_at = self.verify_at.map(|due| due.min(at));
+        self.verification(now)
+    }
+
+    /// Handles the report that our objects were removed. Returns the next job.
+    pub(crate) fn removed(&mut self, now: Duration) -> Option<Job<P>> {
+        if self.job.is_some() {
+            self.touched = true;
+            return None;
+        }
+        let at = self.react_at(now);
+        self.in_force = None;
+        self.retry_at = (at > now).then_some(at);
+        self.next()
+    }
+
+    /// Retries a plan that has failed, because something else has changed. Returns the job.
+    pub(crate) fn retry(&mut self, now: Duration) -> Option<Job<P>> {
+        let due = self.retry_at?;
+        let at = self.react_at(now);
+        self.retry_at = (at > now).then_some(at.min(due));
+        self.next()
+    }
+
+    /// Renews the plan in force, unless a job is under way.
+    pub(crate) fn renew(&mut self) -> Option<Job<P>> {
+        if self.job.is_some() {
+            return None;
+        }
+        let plan = self.in_force.clone()?;
+        Some(self.start(Job::Renew(plan)))
+    }
+
+    /// Returns true if no plan is being applied or due: the wanted plan is in force or was refused.
+    pub(crate) fn is_settled(&self) -> bool {
+        let applies = match &self.job {
+            Some(Job::Apply { plan, in_force }) => in_force.as_ref() != Some(plan),
+            Some(Job::Renew(_)) | None => false,
+        };
+        !applies && self.due().is_none()
+    }
+
+    fn verification(&mut self, now: Duration) -> Option<Job<P>> {
+        if self.job.is_some() || self.verify_at.is_none_or(|at| now < at) {
+            return None;
+        }
+        self.verify_later(now);
+        let plan = self.in_force.clone().filter(Plan::is_verified)?;
+        Some(self.start(Job::Apply { plan: plan.clone(), in_force: Some(plan) }))
+    }
+
+    fn next(&mut self) -> Option<Job<P>> {
+        if self.job.is_some() {
+            return None;
+        }
+        let job = Job::Apply { plan: self.due()?, in_force: self.in_force.clone() };
+        Some(self.start(job))
+    }
+
+    fn start(&mut self, job: Job<P>) -> Job<P> {
+        self.superseded = false;
+        self.job = Some(job.clone());
+        job
+    }
+
+    /// Returns the plan to apply as soon as no job is under way.
+    fn due(&self) -> Option<P> {
+        if self.retry_at.is_some() {
+            return None;
+        }
+        self.target().filter(|plan| self.in_force.as_ref() != Some(plan))
+    }
+
+    /// Returns the wanted plan, or its fallback while that is applied.
+    fn target(&self) -> Option<P> {
+        let wanted = self.wanted.as_ref()?;
+        self.fallback.and_then(|_| wanted.fallback()).or_else(|| Some(wanted.clone()))
+    }
+}
+
+#[cfg(test)]
+mod tests;
