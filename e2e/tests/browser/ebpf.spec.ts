@@ -2,6 +2,7 @@
 import type { Page } from '@playwright/test';
 import { userMode } from '../labs';
 import { violations } from './axe';
+import { apply, kept, looked } from './change';
 import { core, expect, open, rowOf, test } from './fixture';
 import { hosts, type Router } from './lab';
 
@@ -22,12 +23,11 @@ async function hooksOf(router: Router): Promise<string[]> {
   return ports.map((port) => devices.find((each) => each.device === port)?.hook ?? '');
 }
 
-/** Shell command that attaches the programs at TCX. */
-const TCX =
-  "sed -i 's/option hook .*/option hook tcx/' /etc/config/fastpath && /etc/init.d/fastpathd reload";
-
-function configured(router: Router): Promise<string> {
-  return router.run('cat /etc/config/fastpath');
+/** Configures engine ebpf with programs at this hook. */
+async function configure(router: Router, hook: string): Promise<void> {
+  const edits = ['s/option engine .*/option engine ebpf/', `s/option hook .*/option hook ${hook}/`];
+  const words = edits.map((each) => `-e '${each}'`).join(' ');
+  await router.run(`sed -i ${words} /etc/config/fastpath && /etc/init.d/fastpathd reload`);
 }
 
 async function chooseEbpf(page: Page): Promise<void> {
@@ -90,32 +90,24 @@ test(
   },
 );
 
-test('the page switches the hook, and the router reports it', async ({ page, router }) => {
-  await router.run('fastpathctl engine ebpf');
+test('the hook is chosen in the settings, and the overview shows it', async ({ page, router }) => {
+  await configure(router, 'auto');
   await page.setViewportSize({ width: 320, height: 640 });
   await open(page, 'overview');
+  await programs(page).getByRole('link', { name: 'Choose the hook' }).click();
   const hook = page.getByRole('combobox', { name: 'eBPF hook' });
-  const move = page.getByRole('button', { name: 'Switch hook' });
-  await expect(move).toBeDisabled();
-  // Uses only the keyboard: selects the last choice, then moves to the button.
-  await hook.press('End');
-  // The page describes the cost before the switch.
+  await hook.selectOption('Generic XDP');
+  // The page describes the cost before the change.
   await expect(hook).toHaveAccessibleDescription(/about a third more CPU/);
-  await hook.press('Tab');
-  await expect(move).toBeFocused();
-  await page.keyboard.press('Enter');
-  await expect(page.getByText('Switched to Generic XDP.')).toBeVisible();
+  await looked(page);
+  await apply(page);
+  await kept(page);
   expect(await hooksOf(router)).toEqual(ports.map(() => 'xdp-generic'));
-  expect(await configured(router)).toContain("option hook 'xdp-generic'");
+  await page.goto('#/overview');
   await expect(programs(page).locator('[data-hook="xdp-generic"]')).toHaveCount(ports.length);
   expect(await violations(page)).toEqual([]);
   const width = await page.evaluate(() => document.documentElement.scrollWidth);
   expect(width).toBeLessThanOrEqual(320);
-
-  // The page shows a hook that was set in the shell.
-  await router.run(TCX);
-  await expect(programs(page).locator('[data-hook="tcx"]')).toHaveCount(ports.length);
-  await expect(hook).toHaveValue('tcx');
 });
 
 /** Runs `body` while another XDP program is attached to these ports, so that ours cannot be. */
@@ -130,36 +122,27 @@ async function occupied(router: Router, taken: readonly string[], body: () => Pr
   }
 }
 
-const refused = 'a hook that no port accepts is rolled back; a port that refuses keeps its own';
-test(refused, { tag: '@long' }, async ({ page, router }) => {
-  // A port cannot have native and generic programs at the same time, in either order.
-  await router.run(`${TCX}; fastpathctl engine ebpf`);
-  await open(page, 'overview');
-  await expect(programs(page).locator('[data-hook="tcx"]')).toHaveCount(ports.length);
-  const hook = page.getByRole('combobox', { name: 'eBPF hook' });
-  const move = page.getByRole('button', { name: 'Switch hook' });
-  await occupied(router, ports, async () => {
-    await hook.selectOption('Generic XDP');
-    await move.click();
-    await expect(page.getByText(/^Rolled back: lan1: attaching to device/)).toBeVisible();
-    expect(await configured(router)).not.toContain("option hook 'xdp-generic'");
-    await expect.poll(() => hooksOf(router)).toEqual(ports.map(() => 'tcx'));
-    await expect(hook).toHaveValue('tcx');
-  });
-  await occupied(router, ['wan'], async () => {
-    await hook.selectOption('Generic XDP');
-    await move.click();
-    await expect(page.getByText('Switched to Generic XDP.')).toBeVisible();
-    const bare = programs(page).locator('[data-hook=""]');
-    await expect(bare.getByRole('rowheader')).toHaveText('wan');
-    await expect(bare).toContainText('none (flowtable)');
-    await expect(bare).toContainText('attaching to device');
-    await expect(page.locator('[data-code="ebpf-partly"]')).toContainText('wan: attaching');
-    await page.goto('#/topology');
-    await expect(page.locator('[data-device="wan"]')).toContainText('In the flowtable');
-    await expect(page.locator('[data-device="lan1"]')).toContainText('eBPF program');
-  });
-});
+test(
+  'a port that refuses the hook stays in the flowtable',
+  { tag: '@long' },
+  async ({ page, router }) => {
+    await configure(router, 'tcx');
+    await open(page, 'overview');
+    await expect(programs(page).locator('[data-hook="tcx"]')).toHaveCount(ports.length);
+    // A port cannot have native and generic programs at the same time, in either order.
+    await occupied(router, ['wan'], async () => {
+      await configure(router, 'xdp-generic');
+      const bare = programs(page).locator('[data-hook=""]');
+      await expect(bare.getByRole('rowheader')).toHaveText('wan');
+      await expect(bare).toContainText('none (flowtable)');
+      await expect(bare).toContainText('attaching to device');
+      await expect(page.locator('[data-code="ebpf-partly"]')).toContainText('wan: attaching');
+      await page.goto('#/topology');
+      await expect(page.locator('[data-device="wan"]')).toContainText('In the flowtable');
+      await expect(page.locator('[data-device="lan1"]')).toContainText('eBPF program');
+    });
+  },
+);
 
 test('without the eBPF package the flowtable is used, and the page says so', async ({
   page,
@@ -180,12 +163,4 @@ test('without the eBPF package the flowtable is used, and the page says so', asy
   } finally {
     await router.run(`mv ${loader}.away ${loader}`);
   }
-});
-
-test('the viewer sees where programs are, and cannot move them', async ({ page, router }) => {
-  await router.run('fastpathctl engine ebpf');
-  await open(page, 'overview', 'viewer');
-  await expect(programs(page).getByRole('row')).toHaveCount(ports.length + 1);
-  await expect(programs(page)).toContainText('eBPF hook: Automatic');
-  await expect(programs(page).getByRole('combobox')).toHaveCount(0);
 });

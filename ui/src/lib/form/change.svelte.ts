@@ -57,8 +57,6 @@ export type Done = Omit<Api.Past, 'diff' | 'undoable_since'> &
 
 /** Callbacks of the component that applies a change. */
 export interface Care {
-  /** Checked before the confirmation, in addition to the router's own state. */
-  proof?: () => Promise<boolean>;
   /** Called before the change is shown as kept, so that screens show the new files. */
   reread?: () => Promise<void>;
 }
@@ -285,7 +283,7 @@ export class Change {
         if (this.own && this.pending.problems?.length) {
           this.refused = this.pending.problems;
           await this.revert();
-        } else if (this.own && this.proven() && ((await this.care.proof?.()) ?? true)) {
+        } else if (this.own && this.proven()) {
           if (await this.linesBack(signal)) await this.confirm();
           else if (this.until_ms - Date.now() < LAST_CALL_MS) await this.revert();
         }

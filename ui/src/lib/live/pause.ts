@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/** Waits for a time, for the browser to draw, or for a condition. */
+/** Waits for a time, or for the browser to draw. */
 
 /** Waits for a time, or until the signal aborts. */
 export function pause(ms: number, signal: AbortSignal): Promise<void> {
@@ -26,14 +26,4 @@ export function onceDrawn(call: () => void): () => void {
     cancelAnimationFrame(frame);
     clearTimeout(timer);
   };
-}
-
-/** Checks a condition once a second; returns whether it was met in time. */
-export async function until(met: () => boolean | Promise<boolean>, ms: number): Promise<boolean> {
-  const end = performance.now() + ms;
-  for (;;) {
-    if (await met()) return true;
-    if (performance.now() >= end) return false;
-    await pause(1000, new AbortController().signal);
-  }
 }
