@@ -143,7 +143,8 @@ test_all_threads_get_the_cpus_of_the_plan() {
     echo 3 >"$CPUS"
     "$SERVICE" reload
     soon 4 another "$before" || fail "the old instance stayed"
-    grep -q "taskset 3" /tmp/ujail || fail "$(cat /tmp/ujail)"
+    # The jail records its arguments after it has started.
+    soon 4 grep -q "taskset 3" /tmp/ujail || fail "$(cat /tmp/ujail)"
     "$SERVICE" stop
     rm -f /tmp/running
     without /usr/bin/taskset running_with two
