@@ -152,13 +152,14 @@ impl Router {
         }
         command.args(&self.options);
         let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
+        let output = child.stdout.take().unwrap();
+        self.child = Some(child);
         // Messages of the log may come before this line, and come after it.
-        let mut lines = BufReader::new(child.stdout.take().unwrap()).lines().map_while(Result::ok);
+        let mut lines = BufReader::new(output).lines().map_while(Result::ok);
         let ready = |line: String| Some(line.strip_prefix("ready http://")?.to_owned());
         let address = lines.find_map(ready).expect("the stand-in is ready");
         address.trim_end_matches('/').clone_into(&mut self.address);
         std::thread::spawn(move || lines.for_each(drop));
-        self.child = Some(child);
     }
 
     /// Process id of the running program.
