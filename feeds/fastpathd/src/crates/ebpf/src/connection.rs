@@ -24,9 +24,9 @@ pub struct Position {
 /// State of an entry. The daemon starts it; the programs make all other transitions.
 ///
 /// ```text
-/// Waiting ──start──► Carrying ──FIN, RST──► Closing
+/// Waiting ──start──► Forwarding ──FIN, RST──► Closing
 /// Waiting ──SYN, FIN, RST──► Restarted
-/// Carrying ──SYN──► Restarted
+/// Forwarding ──SYN──► Restarted
 /// ```
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Stage {
@@ -34,7 +34,7 @@ pub enum Stage {
     #[default]
     Waiting,
     /// The programs forward packets.
-    Carrying,
+    Forwarding,
     /// Packets go to the kernel: either end has sent a FIN or RST.
     Closing,
     /// Packets go to the kernel after a SYN, or a FIN or RST before the start: they may belong to
@@ -47,7 +47,7 @@ impl Stage {
     #[must_use]
     pub fn is_over(self) -> bool {
         match self {
-            Self::Waiting | Self::Carrying => false,
+            Self::Waiting | Self::Forwarding => false,
             Self::Closing | Self::Restarted => true,
         }
     }

@@ -406,7 +406,7 @@ impl OffloadEngine {
     /// Reports whether a FIN or RST of this connection can only be forged: both entries are
     /// forwarding, so the programs have not seen a genuine one.
     pub fn is_open(&mut self, id: u64) -> bool {
-        let open = |read| matches!(read, Ok(Some(EntryReading { stage: Stage::Carrying, .. })));
+        let open = |read| matches!(read, Ok(Some(EntryReading { stage: Stage::Forwarding, .. })));
         let Some(keys) = self.table.keys(id) else { return false };
         keys.iter().all(|key| open(self.maps.get(key)))
     }
@@ -430,7 +430,7 @@ impl OffloadEngine {
 /// Returns the removal cause for an entry in this stage; `None` if it stays.
 fn cause(stage: Stage) -> Option<RemovalCause> {
     match stage {
-        Stage::Waiting | Stage::Carrying => None,
+        Stage::Waiting | Stage::Forwarding => None,
         Stage::Closing => Some(RemovalCause::Closing),
         Stage::Restarted => Some(RemovalCause::Restarted),
     }

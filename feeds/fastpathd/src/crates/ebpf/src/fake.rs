@@ -72,7 +72,7 @@ impl Maps for Fake {
             let starts = keys.iter().all(ready);
             for key in keys.iter().filter(|_| starts) {
                 if let Some((_, reading)) = inside.flows.get_mut(key) {
-                    reading.stage = Stage::Carrying;
+                    reading.stage = Stage::Forwarding;
                 }
             }
             starts

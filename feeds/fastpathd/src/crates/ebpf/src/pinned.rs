@@ -131,7 +131,7 @@ fn reading(entry: &layout::Entry) -> EntryReading {
         counters: Counters { packets: entry.packets, bytes: entry.bytes },
         stage: match (entry.waiting, entry.ended) {
             (_, ended) if ended & ENDED_CLOSING != 0 => Stage::Closing,
-            (0, 0) => Stage::Carrying,
+            (0, 0) => Stage::Forwarding,
             (_, 0) => Stage::Waiting,
             _ => Stage::Restarted,
         },

@@ -27,7 +27,7 @@ const DROPPED_PART: usize = 16;
 /// Treatment of a connection's packets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Fate {
-    Carried,
+    Forwarded,
     Dropped { rule: u32, until: Duration },
 }
 
@@ -54,7 +54,7 @@ impl Held {
     fn extension(&self, now: Duration, timeouts: &Timeouts) -> Option<Extension> {
         let until = self.active + timeouts.of(self.connection.orig.proto);
         let Connection { id, zone, orig, .. } = self.connection;
-        let wanted = self.fate == Fate::Carried && self.packets > 0 && until > self.expires;
+        let wanted = self.fate == Fate::Forwarded && self.packets > 0 && until > self.expires;
         wanted.then(|| Extension { id, zone, orig, left: until.saturating_sub(now) })
     }
 }
@@ -157,7 +157,7 @@ impl ConnectionTable {
     ) -> Result<Installation, InstallRefusal> {
         let (orig, reply) = (&connection.orig, &connection.reply);
         let entries = connect(orig, reply, &ends[0].side, &ends[1].side)?;
-        self.add(connection, ends, entries, Fate::Carried, now)
+        self.add(connection, ends, entries, Fate::Forwarded, now)
     }
 
     /// Adds a connection and drops its packets for `rule` until `until`.
@@ -191,8 +191,8 @@ impl ConnectionTable {
             return Err(InstallRefusal::Twin);
         }
         let family = family(&keys[0]);
-        let carried = fate == Fate::Carried;
-        if !carried && self.rejected[family] + 2 > self.capacity / DROPPED_PART {
+        let is_forwarded = fate == Fate::Forwarded;
+        if !is_forwarded && self.rejected[family] + 2 > self.capacity / DROPPED_PART {
             return Err(InstallRefusal::Full);
         }
         let evicted = if self.used[family] + 2 > self.capacity {
@@ -201,7 +201,7 @@ impl ConnectionTable {
             None
         };
         self.used[family] += 2;
-        self.rejected[family] += if carried { 0 } else { 2 };
+        self.rejected[family] += if is_forwarded { 0 } else { 2 };
         for (direction, key) in keys.into_iter().enumerate() {
             self.keys.insert(key, Slot { id: connection.id, direction, ..Slot::default() });
         }
@@ -244,7 +244,7 @@ impl ConnectionTable {
         }
         let family = family(&held.keys[0]);
         self.used[family] -= 2;
-        self.rejected[family] -= if held.fate == Fate::Carried { 0 } else { 2 };
+        self.rejected[family] -= if held.fate == Fate::Forwarded { 0 } else { 2 };
         for place in &held.places {
             if let Some(station) = self.stations.get_mut(place) {
                 station.connections.remove(&id);
@@ -328,7 +328,7 @@ impl ConnectionTable {
                 sum.bytes = sum.bytes.saturating_add(grown.bytes);
                 None
             }
-            Fate::Carried => {
+            Fate::Forwarded => {
                 (grown.packets > 0 || reading.stage.is_over()).then_some(EntryGrowth {
                     id,
                     direction,
@@ -392,7 +392,7 @@ impl ConnectionTable {
     #[must_use]
     pub fn rejected(&self, network: Network) -> Vec<u64> {
         let of = |held: &Held| {
-            held.fate != Fate::Carried && held.keys.iter().any(|key| network.contains(key.src))
+            held.fate != Fate::Forwarded && held.keys.iter().any(|key| network.contains(key.src))
         };
         self.connections.iter().filter(|(_, held)| of(held)).map(|(id, _)| *id).collect()
     }

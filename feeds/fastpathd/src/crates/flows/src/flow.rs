@@ -105,7 +105,7 @@ pub(crate) struct Flow {
     pub(crate) zone: u16,
     pub(crate) path: Path,
     /// Best path other than inspection since the last reading; `None` if there was no other.
-    pub(crate) carried: Option<Path>,
+    pub(crate) best_path: Option<Path>,
     /// Inspected at some time since the last reading.
     pub(crate) inspected: bool,
     pub(crate) action: Action,
@@ -159,7 +159,7 @@ impl Flow {
             seen: 0,
             zone: entry.zone,
             path: Path::Slow,
-            carried: None,
+            best_path: None,
             inspected: false,
             action: Action::None,
             inspection: InspectionStatus::None,
@@ -281,7 +281,7 @@ impl Flow {
         self.up = sum(zero[0], entry.orig_counters.unwrap_or_default());
         self.down = sum(zero[1], entry.reply_counters.unwrap_or_default());
         self.reading = Reading::Done;
-        if self.carried.is_some_and(Path::offloaded) {
+        if self.best_path.is_some_and(Path::offloaded) {
             self.offloaded_bytes = self.bytes();
         }
     }
@@ -363,7 +363,7 @@ impl Flow {
     /// Starts a new accounting period, after the counters were read and credited to a path.
     pub(crate) fn credited(&mut self) {
         self.inspected = self.path == Path::Inspect;
-        self.carried = (!self.inspected).then(|| self.counted_path());
+        self.best_path = (!self.inspected).then(|| self.counted_path());
     }
 
     /// Returns the path of packets that the kernel counts. It does not count packets forwarded by
@@ -394,7 +394,7 @@ impl Flow {
             Path::Ebpf => {}
             Path::Ended => (self.up_bps, self.down_bps) = (0.0, 0.0),
             Path::Slow | Path::Flowtable | Path::Hardware => {
-                self.carried = self.carried.max(Some(path));
+                self.best_path = self.best_path.max(Some(path));
             }
         }
         if self.life.len() == MAX_STEPS {

@@ -33,7 +33,7 @@ pub enum OffloadRequest {
 /// State of a flow in the handshake.
 ///
 /// ```text
-/// Idle ---Eligible---> Requested ---Installed---> Confirming ---Confirmed---> Carried
+/// Idle ---Eligible---> Requested ---Installed---> Confirming ---Confirmed---> Offloaded
 ///  ^                       | Rejected                | Unconfirmed
 ///  |                       v                         v
 ///  +---NetworkChanged--- Refused <-------------------+
@@ -51,7 +51,7 @@ pub enum OffloadState {
     /// The entries are installed but inactive; conntrack was asked for the connection.
     Confirming,
     /// The entries forward packets.
-    Carried,
+    Offloaded,
     /// The flow cannot be offloaded, for this reason.
     Refused(Reason),
 }
@@ -106,7 +106,7 @@ impl OffloadState {
                 (Self::Requested, Some(OffloadAction::Install))
             }
             Event::Ineligible => match self {
-                Self::Requested | Self::Confirming | Self::Carried => {
+                Self::Requested | Self::Confirming | Self::Offloaded => {
                     (Self::Idle, Some(OffloadAction::Remove))
                 }
                 Self::Idle | Self::Refused(_) => (Self::Idle, None),
@@ -116,7 +116,7 @@ impl OffloadState {
             }
             Event::Rejected(reason) if self == Self::Requested => (Self::Refused(reason), None),
             Event::Confirmed if self == Self::Confirming => {
-                (Self::Carried, Some(OffloadAction::Start))
+                (Self::Offloaded, Some(OffloadAction::Start))
             }
             Event::Unconfirmed if self == Self::Confirming => {
                 (Self::Refused(Reason::NotTaken), Some(OffloadAction::Remove))
@@ -124,7 +124,7 @@ impl OffloadState {
             Event::Removed(reason) => (reason.map_or(Self::Idle, Self::Refused), None),
             Event::NetworkChanged => match self {
                 Self::Refused(_) => (Self::Idle, None),
-                Self::Idle | Self::Requested | Self::Confirming | Self::Carried => (self, None),
+                Self::Idle | Self::Requested | Self::Confirming | Self::Offloaded => (self, None),
             },
             // Retry while the flow sends: the table may have free entries, and conntrack may
             // answer.
@@ -146,7 +146,7 @@ impl OffloadState {
     /// Returns whether the flow is requested or offloaded.
     pub(crate) fn is_active(self) -> bool {
         match self {
-            Self::Requested | Self::Confirming | Self::Carried => true,
+            Self::Requested | Self::Confirming | Self::Offloaded => true,
             Self::Idle | Self::Refused(_) => false,
         }
     }
@@ -178,7 +178,7 @@ pub struct ReadingStart(u64);
 pub(crate) struct Rules {
     current: RulesVersion,
     /// Oldest version that offloaded flows must have passed.
-    carried: RulesVersion,
+    offloaded: RulesVersion,
     /// Version that flows of the first dump have passed.
     at_start: RulesVersion,
     /// All events from before this version have been read.
@@ -192,7 +192,7 @@ impl Default for Rules {
         let first = RulesVersion::FIRST;
         Self {
             current: first,
-            carried: first,
+            offloaded: first,
             at_start: RulesVersion::UNKNOWN,
             events: first,
             cleared: ReadingStart::default(),
@@ -201,11 +201,11 @@ impl Default for Rules {
 }
 
 impl Rules {
-    /// Starts a new version; `carried` requires offloaded flows to pass it, too.
-    pub(crate) fn change(&mut self, carried: bool) {
+    /// Starts a new version; `offloaded` requires offloaded flows to pass it, too.
+    pub(crate) fn change(&mut self, offloaded: bool) {
         self.current.0 += 1;
-        if carried {
-            self.carried = self.current;
+        if offloaded {
+            self.offloaded = self.current;
         }
     }
 
@@ -261,7 +261,7 @@ impl Passed {
     /// set it.
     pub(crate) fn holds(self, rules: &Rules, state: OffloadState, marked: bool) -> bool {
         match state {
-            OffloadState::Carried => self.mark >= rules.carried,
+            OffloadState::Offloaded => self.mark >= rules.offloaded,
             OffloadState::Idle
             | OffloadState::Requested
             | OffloadState::Confirming

@@ -9,11 +9,11 @@ use Event::{
     Unconfirmed,
 };
 use OffloadAction::{Confirm, Install, Remove, Start};
-use OffloadState::{Carried, Confirming, Idle, Refused, Requested};
+use OffloadState::{Confirming, Idle, Offloaded, Refused, Requested};
 
 const FULL: OffloadState = Refused(Reason::TableFull);
 const MTU: OffloadState = Refused(Reason::Mtu);
-const STATES: [OffloadState; 6] = [Idle, Requested, Confirming, Carried, FULL, MTU];
+const STATES: [OffloadState; 6] = [Idle, Requested, Confirming, Offloaded, FULL, MTU];
 
 /// Asserts the step of each state in [`STATES`] for one event.
 fn steps(event: Event, wanted: [(OffloadState, Option<OffloadAction>); 6]) {
@@ -37,17 +37,17 @@ fn each_state_handles_every_event() {
     };
     let removed = (Idle, Some(Remove));
     let idle = (Idle, None);
-    //     event              Idle, Requested, Confirming, Carried, FULL, MTU
+    //     event              Idle, Requested, Confirming, Offloaded, FULL, MTU
     steps(Eligible, with(0, (Requested, Some(Install))));
     steps(Ineligible, [idle, removed, removed, removed, idle, idle]);
     steps(Installed, with(1, (Confirming, Some(Confirm))));
     steps(Rejected(Reason::Mtu), with(1, (MTU, None)));
-    steps(Confirmed, with(2, (Carried, Some(Start))));
+    steps(Confirmed, with(2, (Offloaded, Some(Start))));
     steps(Unconfirmed, with(2, (Refused(Reason::NotTaken), Some(Remove))));
     steps(Removed(None), quiet([Idle; 6]));
     steps(Removed(Some(Reason::TableFull)), quiet([FULL; 6]));
-    steps(NetworkChanged, quiet([Idle, Requested, Confirming, Carried, Idle, Idle]));
-    steps(Active, quiet([Idle, Requested, Confirming, Carried, Idle, MTU]));
+    steps(NetworkChanged, quiet([Idle, Requested, Confirming, Offloaded, Idle, Idle]));
+    steps(Active, quiet([Idle, Requested, Confirming, Offloaded, Idle, MTU]));
 }
 
 #[test]
@@ -79,16 +79,16 @@ fn a_mark_counts_only_for_the_rules_that_set_it() {
     assert!(passed.holds(&rules, Idle, true) && !passed.holds(&rules, Idle, false));
     assert!(!passed.outdated(&rules));
     rules.change(false);
-    assert!(passed.holds(&rules, Carried, false), "sets have changed: offloaded flows stay");
+    assert!(passed.holds(&rules, Offloaded, false), "sets have changed: offloaded flows stay");
     assert!(!passed.holds(&rules, Requested, true));
     assert!(passed.outdated(&rules) && !passed.outdated(&rules), "cleared once for each version");
     rules.change(true);
-    assert!(!passed.holds(&rules, Carried, true));
+    assert!(!passed.holds(&rules, Offloaded, true));
     passed.cleared(RulesVersion(2), &mut rules);
     assert!(!passed.holds(&rules, Idle, true), "it was cleared for older rules");
     assert!(passed.outdated(&rules));
     passed.cleared(rules.current(), &mut rules);
-    assert!(passed.holds(&rules, Idle, true) && passed.holds(&rules, Carried, false));
+    assert!(passed.holds(&rules, Idle, true) && passed.holds(&rules, Offloaded, false));
 }
 
 #[test]

@@ -164,7 +164,7 @@ impl<'a> Climb<'a> {
     /// Returns the verdict for the flow in this state of the handshake.
     pub(crate) fn verdict(&self, offload: OffloadState) -> Verdict {
         let facts = Facts { offload, ..self.facts };
-        carried(&facts)
+        fast_path(&facts)
             .or_else(|| ended(&facts))
             .or_else(|| self.kept())
             .unwrap_or_else(|| (Path::Slow, Some(waiting(&facts))))
@@ -185,8 +185,8 @@ fn sides<'a>(facts: &'a Facts<'_>) -> impl Iterator<Item = &'a Side> {
 /// `nft_dev_forward_path` gives up, but the flow is added. `nf_flow_offload_tuple` offers a rule to
 /// each driver, so one may take packets that enter or leave through another driver's port; software
 /// forwards these.
-fn carried(facts: &Facts<'_>) -> Option<Verdict> {
-    if facts.offload == OffloadState::Carried {
+fn fast_path(facts: &Facts<'_>) -> Option<Verdict> {
+    if facts.offload == OffloadState::Offloaded {
         return Some((Path::Ebpf, None));
     }
     let ends = reach([facts.initiator, facts.responder]);
@@ -318,7 +318,7 @@ fn waiting(facts: &Facts<'_>) -> Reason {
         OffloadState::Idle
         | OffloadState::Requested
         | OffloadState::Confirming
-        | OffloadState::Carried => {
+        | OffloadState::Offloaded => {
             if facts.first_packets {
                 // Our rule set returns before it adds or marks the flow. Not a rung, because the
                 // eBPF engine uses the mark, which arrives before the packets are counted here.

@@ -142,7 +142,7 @@ impl Flow {
         let first = self.life.iter().rposition(|step| step.at <= since).unwrap_or(0);
         let steps = || self.life[first..].iter().rev().map(PathStep::of_packets);
         let taken = steps().map(|(path, _)| path).max();
-        let path = taken.max(self.carried).unwrap_or(self.path);
+        let path = taken.max(self.best_path).unwrap_or(self.path);
         if path.offloaded() {
             return (path, None);
         }

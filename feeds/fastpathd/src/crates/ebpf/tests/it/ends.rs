@@ -4,7 +4,7 @@
 
 use ebpf::layout::{ENDED_CLOSING, Out};
 
-use crate::exits::{Carried, for_all};
+use crate::exits::{Forwarded, for_all};
 use crate::flow::Pair;
 use crate::frame::{ACK, FIN, Packet, RST, SYN};
 use crate::kernel::{Action, Kernel, Metadata};
@@ -54,7 +54,7 @@ const FORGED: [End; 13] = [
 ];
 
 /// Installs the other direction's entry and forwards a packet of it.
-fn opposite(kernel: &mut Kernel, c: &Carried) -> Pair {
+fn opposite(kernel: &mut Kernel, c: &Forwarded) -> Pair {
     let back = c.flow.back();
     let pair = back.pair(c.hook);
     kernel.put(&pair);
@@ -65,13 +65,13 @@ fn opposite(kernel: &mut Kernel, c: &Carried) -> Pair {
     pair
 }
 
-fn ending(c: &Carried, (flags, ahead, apart): End) -> Packet {
+fn ending(c: &Forwarded, (flags, ahead, apart): End) -> Packet {
     let (seq, ack) = (ACKED.wrapping_add(ahead), SENT.wrapping_add(apart));
     Packet { flags, seq, ack, ..c.packet.clone() }
 }
 
 /// Returns the `ended` bits of both entries.
-fn states(kernel: &Kernel, c: &Carried, back: &Pair) -> [u16; 2] {
+fn states(kernel: &Kernel, c: &Forwarded, back: &Pair) -> [u16; 2] {
     [&c.pair, back].map(|pair| kernel.get(pair).entry().ended)
 }
 

@@ -10,7 +10,7 @@ use crate::kernel::{Action, HOOKS, Hook, Kernel, Metadata, allowed};
 use crate::table::{flow, forwarded, links_in, links_out, translations};
 
 /// An offloaded flow and one of its packets.
-pub(crate) struct Carried {
+pub(crate) struct Forwarded {
     pub(crate) hook: Hook,
     pub(crate) flow: Flow,
     pub(crate) pair: Pair,
@@ -18,7 +18,7 @@ pub(crate) struct Carried {
     pub(crate) name: String,
 }
 
-impl Carried {
+impl Forwarded {
     pub(crate) fn frame(&self) -> Vec<u8> {
         self.packet.frame(&self.flow.from)
     }
@@ -38,7 +38,7 @@ impl Carried {
 }
 
 /// Runs `test` for flows of both hooks, versions and protocols, and all ingress encapsulations.
-pub(crate) fn for_all(test: impl Fn(&mut Kernel, &Carried)) {
+pub(crate) fn for_all(test: impl Fn(&mut Kernel, &Forwarded)) {
     if !allowed() {
         return;
     }
@@ -53,8 +53,8 @@ pub(crate) fn for_all(test: impl Fn(&mut Kernel, &Carried)) {
                 let packet = Packet::new(old, tcp, b"some bytes of payload".to_vec());
                 let name = format!("{hook:?}, {encap}, IPv6 {v6}, TCP {tcp}");
                 kernel.put(&pair);
-                let carried = Carried { hook, flow, pair, packet, name };
-                test(&mut kernel, &carried);
+                let forwarded = Forwarded { hook, flow, pair, packet, name };
+                test(&mut kernel, &forwarded);
                 kernel.remove(&pair);
             }
         }
@@ -69,14 +69,14 @@ pub(crate) fn for_all(test: impl Fn(&mut Kernel, &Carried)) {
 
 const LOOPBACK: u32 = 1;
 
-pub(crate) fn passes(kernel: &mut Kernel, c: &Carried, frame: &[u8], out: Out, why: &str) {
+pub(crate) fn passes(kernel: &mut Kernel, c: &Forwarded, frame: &[u8], out: Out, why: &str) {
     let ran = kernel.run(c.hook, frame, Metadata::default());
     assert_eq!((ran.action, ran.out), (Action::Pass, out), "{}: {why}", c.name);
     assert_eq!(ran.frame, frame, "{}: {why}: it stays unchanged", c.name);
     assert_eq!(kernel.get(&c.pair).entry().packets, 0, "{}: {why}: not counted", c.name);
 }
 
-pub(crate) fn goes(kernel: &mut Kernel, c: &Carried, packet: &Packet) {
+pub(crate) fn goes(kernel: &mut Kernel, c: &Forwarded, packet: &Packet) {
     let ran = kernel.run(c.hook, &packet.frame(&c.flow.from), Metadata::default());
     assert_eq!((ran.action, ran.out), (Action::Redirect, Out::Forwarded), "{}", c.name);
     assert_eq!(ran.frame, forwarded(packet, &c.flow), "{}", c.name);

@@ -4,13 +4,13 @@
 
 use ebpf::layout::{Control, ENDED_CLOSING, ENDED_RESTARTED, Out};
 
-use crate::exits::{Carried, for_all, goes, passes};
+use crate::exits::{Forwarded, for_all, goes, passes};
 use crate::flow::Pair;
 use crate::frame::{ACK, FIN, Packet, RST, SYN};
 use crate::kernel::Kernel;
 
 /// Writes both entries as the daemon does.
-fn waiting(kernel: &mut Kernel, c: &Carried) -> [Pair; 2] {
+fn waiting(kernel: &mut Kernel, c: &Forwarded) -> [Pair; 2] {
     let mut pairs = [c.pair, c.flow.back().pair(c.hook)];
     for pair in &mut pairs {
         pair.entry().waiting = 1;
@@ -19,7 +19,7 @@ fn waiting(kernel: &mut Kernel, c: &Carried) -> [Pair; 2] {
     pairs
 }
 
-fn flagged(c: &Carried, flags: u8) -> Vec<u8> {
+fn flagged(c: &Forwarded, flags: u8) -> Vec<u8> {
     Packet { flags, ..c.packet.clone() }.frame(&c.flow.from)
 }
 

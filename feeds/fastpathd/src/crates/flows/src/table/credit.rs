@@ -33,13 +33,13 @@ impl FlowTable {
             self.begin_records(position, at);
             return true;
         }
-        let mixed = flow.inspected && flow.carried.is_some();
+        let mixed = flow.inspected && flow.best_path.is_some();
         let Some(growth) = flow.count(entry, at, last || mixed) else { return false };
         if growth.delta != Delta::default() {
             let request = flow.offload_step(Event::Active);
             self.requests.extend(request);
         }
-        let best = flow.carried.unwrap_or(Path::Slow);
+        let best = flow.best_path.unwrap_or(Path::Slow);
         let inspected = match (flow.inspected, mixed) {
             (false, _) => Delta::default(),
             (true, false) => growth.delta,
@@ -86,7 +86,7 @@ impl FlowTable {
             (None, InspectionStatus::Inspecting | InspectionStatus::Always) => {
                 flow.inspected = true;
             }
-            (path, _) => flow.carried = flow.carried.max(Some(path.unwrap_or(Path::Slow))),
+            (path, _) => flow.best_path = flow.best_path.max(Some(path.unwrap_or(Path::Slow))),
         }
         // Inspection ended before the first reading, so its bytes were inspected.
         flow.inspected |= flow.inspection.over() && flow.reading == Reading::Ours;

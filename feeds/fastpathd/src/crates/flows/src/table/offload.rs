@@ -133,10 +133,10 @@ impl FlowTable {
     }
 
     /// Starts a new version of the firewall rules, which packets must pass in both directions
-    /// before their flow is offloaded. `carried`: flows offloaded now must pass them, too.
-    pub fn rules_changed(&mut self, carried: bool, now: Now) {
-        self.rules.change(carried);
-        if carried {
+    /// before their flow is offloaded. `offloaded`: flows offloaded now must pass them, too.
+    pub fn rules_changed(&mut self, offloaded: bool, now: Now) {
+        self.rules.change(offloaded);
+        if offloaded {
             for at in 0..self.flows.len() {
                 self.judge(at, now.millis());
             }

@@ -248,9 +248,9 @@ fn a_flow_is_inspected_again_with_a_new_budget() {
     // By the next dump the counter exceeds its value before the reset.
     dump(&mut table, 2.0, &[done(counted(web(1), 0, 8 * BUDGET), SPENT)]);
     assert_eq!(only(&table, 2.0)["down_bytes"], 14 * BUDGET);
-    let [slow, _, carried] = credited(&table);
+    let [slow, _, offloaded] = credited(&table);
     assert_eq!(slow, 0);
-    assert!(carried >= 12 * BUDGET, "{carried}");
+    assert!(offloaded >= 12 * BUDGET, "{offloaded}");
     table.reinspected(&marked(counted(web(9), 0, 1), SPENT), at(3.0), &net);
     assert_eq!(table.len(), 1, "unknown flows are left to the next dump");
 }
@@ -321,13 +321,13 @@ proptest! {
     fn sums_only_grow(acts in prop::collection::vec(any_act(), 1..60)) {
         let net = Net::default();
         let mut table = inspecting();
-        let (mut up, mut down, mut mark, mut carried) = (0_u64, 0_u64, 0, false);
+        let (mut up, mut down, mut mark, mut is_offloaded) = (0_u64, 0_u64, 0, false);
         let (mut really, mut shown) = (0_u64, 0_u64);
         dump(&mut table, 0.5, &[web(1)]);
         for (act, second) in acts.iter().zip(1_u32..) {
             let seconds = f64::from(second);
             let counts = counted(marked(web(1), mark), up, down);
-            let now = if carried { offloaded(counts) } else { counts };
+            let now = if is_offloaded { offloaded(counts) } else { counts };
             match act {
                 Act::Grow(more_up, more_down) => {
                     up += u64::from(*more_up);
@@ -340,7 +340,7 @@ proptest! {
                     (up, down, mark) = (0, 0, 0);
                 }
                 Act::Mark(bits) => mark = *bits,
-                Act::Offload(on) => carried = *on,
+                Act::Offload(on) => is_offloaded = *on,
                 Act::Gate(gate) => {
                     let gate = *gate;
                     table.inspection(InspectionState { gate, ..inspection() }, at(seconds));

@@ -92,10 +92,10 @@ fn inspection_comes_before_the_flowtable() {
     for over in [InspectionStatus::None, InspectionStatus::Bypassed, InspectionStatus::Spent] {
         slow(Reason::NotTaken, |facts, _| facts.inspection = over);
     }
-    let carried = |facts: &mut Facts<'_>, _: &Net| {
+    let offloaded = |facts: &mut Facts<'_>, _: &Net| {
         (facts.inspection, facts.status) = (InspectionStatus::Always, Status::OFFLOAD);
     };
-    check(carried, Path::Flowtable, None);
+    check(offloaded, Path::Flowtable, None);
     let opening = |facts: &mut Facts<'_>, _: &Net| {
         (facts.inspection, facts.status) = (InspectionStatus::Inspecting, Status::CONFIRMED);
         facts.helper = true;
@@ -266,10 +266,10 @@ fn first_packets_is_the_reason_if_no_rung_holds() {
     slow(Reason::NotEstablished, |facts, _| {
         (facts.first_packets, facts.status) = (true, Status::CONFIRMED);
     });
-    let carried = |facts: &mut Facts<'_>, _: &Net| {
+    let offloaded = |facts: &mut Facts<'_>, _: &Net| {
         (facts.first_packets, facts.status) = (true, Status::OFFLOAD);
     };
-    check(carried, Path::Flowtable, None);
+    check(offloaded, Path::Flowtable, None);
 }
 
 #[test]
@@ -381,7 +381,8 @@ fn a_queue_above_either_side_keeps_a_flow_off_the_flowtable() {
     // The eBPF engine checks by itself which queues it would bypass.
     let held = |side: &Side| Side { in_ebpf: true, in_flowtable: false, ..side.clone() };
     let (lan, wan) = (held(&lan), held(&wan));
-    let facts = Facts { engine: Engine::Ebpf, offload: OffloadState::Carried, ..taken(&lan, &wan) };
+    let facts =
+        Facts { engine: Engine::Ebpf, offload: OffloadState::Offloaded, ..taken(&lan, &wan) };
     assert_eq!(climb(&facts), (Path::Ebpf, None));
     let waits = Facts { offload: OffloadState::Requested, active_for: Duration::ZERO, ..facts };
     assert_eq!(climb(&waits), (Path::Slow, Some(Reason::Pending)));

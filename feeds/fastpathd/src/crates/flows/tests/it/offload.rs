@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! Tests which flows the eBPF engine is asked to offload, and where its counters go.
 
-use crate::support::offload::{PASSED, carried, ebpf, passed, requested, start, table, update};
+use crate::support::offload::{
+    PASSED, ebpf, offloaded_flow, passed, requested, start, table, update,
+};
 use crate::support::{
     self, BYPASS, GUEST, Net, at, counted, dump_in, entry, inspection, marked, only, tuple,
     uncounted, verdict, web, with_programs, with_status,
@@ -66,25 +68,25 @@ fn a_flow_that_found_the_table_full_retries_while_it_sends() {
 fn an_offloaded_flow_is_removed_when_it_becomes_ineligible() {
     let closing = Entry { tcp_state: Some(TcpState::FinWait), ..web(1) };
     let mut table = table();
-    let id = carried(&mut table, web(1));
+    let id = offloaded_flow(&mut table, web(1));
     update(&mut table, 2.0, closing, &with_programs());
     assert_eq!(table.offload_requests(), [OffloadRequest::Remove(id)]);
     assert_eq!(verdict(&only(&table, 2.0)), ("slow", "closing"));
 
     let mut table = self::table();
-    let id = carried(&mut table, web(1));
+    let id = offloaded_flow(&mut table, web(1));
     table.engine(EngineState::default(), at(2.0));
     assert_eq!(table.offload_requests(), [OffloadRequest::Remove(id)]);
 
     let mut table = self::table();
-    let id = carried(&mut table, web(1));
+    let id = offloaded_flow(&mut table, web(1));
     table.inspection(inspection(), at(2.0));
     assert_eq!(table.offload_requests(), [OffloadRequest::Remove(id)]);
     update(&mut table, 3.0, marked(web(1), BYPASS), &with_programs());
     requested(&mut table);
 
     let mut table = self::table();
-    let id = carried(&mut table, web(1));
+    let id = offloaded_flow(&mut table, web(1));
     dump_in(&mut table, 2.0, &[], &with_programs());
     assert_eq!(table.offload_requests(), [OffloadRequest::Remove(id)], "it is gone");
 }
@@ -92,7 +94,7 @@ fn an_offloaded_flow_is_removed_when_it_becomes_ineligible() {
 #[test]
 fn a_flow_the_engine_removed_is_requested_again_if_the_network_allows_it() {
     let mut table = table();
-    let id = carried(&mut table, web(1));
+    let id = offloaded_flow(&mut table, web(1));
     table.removed(id, None, at(2.0), &with_programs());
     let connection = requested(&mut table);
     assert_eq!(connection.id, id);
@@ -105,7 +107,7 @@ fn a_flow_the_engine_removed_is_requested_again_if_the_network_allows_it() {
     assert_eq!(verdict(&only(&table, 3.0)), ("slow", "no-neighbour"));
 
     let mut table = self::table();
-    let id = carried(&mut table, web(1));
+    let id = offloaded_flow(&mut table, web(1));
     table.removed(id, Some(Reason::TableFull), at(2.0), &with_programs());
     assert_eq!(verdict(&only(&table, 2.0)), ("slow", "table-full"));
 }
@@ -254,7 +256,7 @@ fn an_offloaded_flow_is_removed_when_another_connection_gets_its_id() {
         Event::Update(Entry { tcp_state: Some(TcpState::SynRecv), ..uncounted(passed(web(1))) }),
     ] {
         let mut table = table();
-        let id = carried(&mut table, web(1));
+        let id = offloaded_flow(&mut table, web(1));
         table.event(&event, at(2.0), &net);
         assert_eq!(table.offload_requests()[0], OffloadRequest::Remove(id), "{event:?}");
         assert_eq!(verdict(&only(&table, 2.0)).0, "slow", "{event:?}");

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! Tests that eBPF offload is requested only for flows that have passed the rules in force.
 
-use crate::support::offload::{PASSED, carried, ebpf, passed, requested, table, update};
+use crate::support::offload::{PASSED, ebpf, offloaded_flow, passed, requested, table, update};
 use crate::support::{at, dump_in, only, uncounted, verdict, web, with_programs};
 use ctnetlink::{Entry, Event, Status};
 use flows::{EngineState, FlowTable, OffloadRequest};
@@ -119,7 +119,7 @@ fn a_connection_that_began_before_the_rules_changed_has_to_pass_them() {
 #[test]
 fn changed_rules_have_to_be_passed_again() {
     let mut table = table();
-    let id = carried(&mut table, web(1));
+    let id = offloaded_flow(&mut table, web(1));
     // Elements of a set changed: offloaded flows stay, but removed ones must pass the rules again.
     table.rules_changed(false, at(2.0));
     update(&mut table, 2.0, web(1), &with_programs());
@@ -132,7 +132,7 @@ fn changed_rules_have_to_be_passed_again() {
     );
 
     let mut table = self::table();
-    let id = carried(&mut table, web(1));
+    let id = offloaded_flow(&mut table, web(1));
     table.rules_changed(true, at(2.0));
     let requests = table.offload_requests();
     assert_eq!(requests[0], OffloadRequest::Remove(id));

@@ -281,7 +281,7 @@ fn bytes_of_ebpf_are_in_the_record() {
     let net = with_programs();
     let mut table = offload::table();
     table.record(Some(timeouts(60, 15)), at(1.0));
-    offload::carried(&mut table, web(1));
+    offload::offloaded_flow(&mut table, web(1));
     let grown = |bytes| Counters { packets: bytes / 1000, bytes };
     table.count_offloaded(1, 0, grown(40_000), false, at(11.0));
     table.count_offloaded(1, 1, grown(2000), false, at(11.0));
@@ -343,13 +343,13 @@ proptest! {
         for step in steps {
             now += 1.0;
             match step {
-                Step::Dump { grown, offloaded: carried } => {
+                Step::Dump { grown, offloaded: is_offloaded } => {
                     for i in 0..2 {
                         kernel[i] += grown[i];
                         sent[i] += grown[i];
                     }
                     let read = counted(web(1), kernel[0], kernel[1]);
-                    dump(&mut table, now, &[if carried { offloaded(read) } else { read }]);
+                    dump(&mut table, now, &[if is_offloaded { offloaded(read) } else { read }]);
                 }
                 Step::Wait(seconds) => {
                     now += f64::from(seconds);

@@ -58,7 +58,7 @@ pub(crate) fn start(
 }
 
 /// Offloads a flow at second 1 and returns its id.
-pub(crate) fn carried(table: &mut FlowTable, entry: Entry) -> u64 {
+pub(crate) fn offloaded_flow(table: &mut FlowTable, entry: Entry) -> u64 {
     update(table, 1.0, entry, &with_programs());
     let connection = requested(table);
     start(table, 1.0, connection, entry, &with_programs());

@@ -131,7 +131,7 @@ struct Router {
     /// Id of the maps.
     maps_id: u32,
     /// True if the last request to attach left a program on any device.
-    carries: bool,
+    has_programs: bool,
     connections: Vec<Entry>,
 }
 
@@ -168,7 +168,7 @@ impl Router {
             others: Vec::new(),
             maps: Mapped::default(),
             maps_id: 1,
-            carries: false,
+            has_programs: false,
             connections: Vec::new(),
         }
     }
@@ -331,7 +331,7 @@ impl Router {
                 Ok(self.outcome(request.devices, end == AttachEnd::Partly))
             }
         };
-        self.carries = result.as_ref().is_ok_and(|outcome| outcome.opened.is_some());
+        self.has_programs = result.as_ref().is_ok_and(|outcome| outcome.opened.is_some());
         let effects = self.core.offload_event(offload::Event::Attached(Box::new(result)));
         self.carry_out(effects);
     }

@@ -286,7 +286,7 @@ impl Router {
         assert_eq!(report.wanted, wanted.name());
         let expected = match wanted {
             // The request is not repeated if no device can have a program.
-            Engine::Ebpf if !self.carries => Engine::Flowtable,
+            Engine::Ebpf if !self.has_programs => Engine::Flowtable,
             Engine::Ebpf | Engine::FlowtableHw | Engine::Flowtable | Engine::Off => wanted,
         };
         assert_eq!(report.active, expected.name(), "{}", report.why);

@@ -118,7 +118,7 @@ fn from_host(key: &Key) -> bool {
     key.src == "10.10.10.10".parse::<IpAddr>().unwrap()
 }
 
-fn carried(maps: &Fake) -> usize {
+fn offloaded(maps: &Fake) -> usize {
     maps.with(|inside| inside.flows.len())
 }
 
@@ -157,7 +157,7 @@ fn a_connection_is_offloaded_when_its_event_reports_it_established() {
     let (mut core, maps) = running();
     let opening = Entry { tcp_state: Some(TcpState::SynRecv), ..established(7, false) };
     assert_eq!(update(&mut core, opening), []);
-    assert_eq!(carried(&maps), 0);
+    assert_eq!(offloaded(&maps), 0);
     let event = Event::Update(established(7, false));
     let effects = core.entries_changed(&[event]);
     let [AnyEffect::Conntrack(conntrack::Effect::Confirm(waiting, start))] = &effects[..] else {
@@ -174,7 +174,7 @@ fn a_connection_is_offloaded_when_its_event_reports_it_established() {
     assert_eq!(stages(&maps), [Stage::Waiting; 2], "conntrack may know of an end by now");
     let update = AnyEffect::Conntrack(conntrack::Effect::Update(vec![free]));
     assert_eq!(confirm(&mut core, waiting, *start), [update]);
-    assert_eq!(stages(&maps), [Stage::Carrying; 2]);
+    assert_eq!(stages(&maps), [Stage::Forwarding; 2]);
     maps.with(|inside| {
         let (_, (there, _)) = inside.flows.iter().find(|(key, _)| from_host(key)).unwrap();
         assert_eq!((there.device, there.mtu), (3, 1492));
@@ -198,7 +198,7 @@ fn a_connection_that_ends_before_it_is_confirmed_is_not_started() {
     let (first, start) = asked(core.entries_changed(&[begins(7)]));
     core.entries_changed(&[Event::Destroy(established(7, false))]);
     assert_eq!(confirm(&mut core, &first, start), []);
-    assert_eq!(carried(&maps), 0);
+    assert_eq!(offloaded(&maps), 0);
     // The next connection has the same id. An answer about the first one must not start it.
     let (second, start) = asked(core.entries_changed(&[begins(7)]));
     assert_eq!(confirm(&mut core, &first, start), []);
@@ -208,7 +208,7 @@ fn a_connection_that_ends_before_it_is_confirmed_is_not_started() {
     let (third, start) = asked(confirm(&mut core, &second, start));
     assert_eq!(stages(&maps), [Stage::Waiting; 2], "conntrack is asked what that was");
     core.confirmed(&[(third[0], None)], start);
-    assert_eq!(carried(&maps), 0);
+    assert_eq!(offloaded(&maps), 0);
     assert_eq!(flow(&mut core, 7)["reason"], "not-taken");
 }
 
@@ -226,7 +226,7 @@ fn a_syn_ends_the_offload_until_conntrack_confirms_the_connection() {
     assert!(!effects.iter().any(extended), "the timeout may be another connection's");
     assert_eq!(flow(&mut core, 7)["path"], "slow");
     settle(&mut core, effects);
-    assert_eq!(stages(&maps), [Stage::Carrying; 2]);
+    assert_eq!(stages(&maps), [Stage::Forwarding; 2]);
     assert_eq!(flow(&mut core, 7)["path"], "ebpf");
 }
 
@@ -238,7 +238,7 @@ fn a_closing_connection_is_left_to_the_stack() {
     let fin = Entry { tcp_state: Some(TcpState::FinWait), ..established(7, false) };
     stage(&maps, Stage::Closing);
     assert_eq!(update(&mut core, fin), [], "conntrack knows how long that takes");
-    assert_eq!(carried(&maps), 0);
+    assert_eq!(offloaded(&maps), 0);
     let flow = flow(&mut core, 7);
     assert_eq!((&flow["path"], &flow["reason"]), (&json!("slow"), &json!("closing")));
     assert_eq!(flow["up_bytes"], 1000, "its last count: {flow}");
@@ -272,11 +272,11 @@ fn conntrack_is_corrected_after_it_accepted_a_forged_rst() {
     let start = core.conntrack.flows().reading_start();
     assert_eq!(core.looked_up(&[reset], start), undone);
     assert_eq!(flow(&mut core, 7)["path"], "ebpf");
-    assert_eq!(carried(&maps), 2);
+    assert_eq!(offloaded(&maps), 2);
     // The programs have seen the RST, too.
     stage(&maps, Stage::Closing);
     assert_eq!(core.entries_changed(&[Event::Update(reset)]), []);
-    assert_eq!(carried(&maps), 0);
+    assert_eq!(offloaded(&maps), 0);
 }
 
 #[test]
@@ -302,7 +302,7 @@ fn map_counters_update_flows_and_conntrack_timeouts() {
     };
     core.entries_changed(&[Event::Destroy(last)]);
     assert_eq!(core.conntrack.flows().totals().paths.ebpf.bytes, 101_100);
-    assert_eq!(carried(&maps), 0);
+    assert_eq!(offloaded(&maps), 0);
     assert!(core.conntrack.flows().is_empty());
     assert_eq!(maps.with(|inside| inside.beats), 1);
 }
@@ -314,7 +314,7 @@ fn entries_follow_a_host_that_moves() {
     assert_eq!(header(&maps)[..6], [2, 0, 0, 0, 1, 10]);
     // The host has another network card, which the bridge has not seen yet.
     changes(&mut core, vec![neighbour(Some(11))]);
-    assert_eq!(carried(&maps), 0);
+    assert_eq!(offloaded(&maps), 0);
     changes(&mut core, vec![station(1, 11)]);
     update(&mut core, established(7, false));
     assert_eq!(header(&maps)[..6], [2, 0, 0, 0, 1, 11]);
@@ -323,7 +323,7 @@ fn entries_follow_a_host_that_moves() {
     changes(&mut core, vec![neighbour(Some(11)), station(1, 11)]);
     assert_eq!(maps.pass(0, |_| true), 2);
     changes(&mut core, vec![neighbour(None)]);
-    assert_eq!(carried(&maps), 0);
+    assert_eq!(offloaded(&maps), 0);
     let flow = flow(&mut core, 7);
     assert_eq!((&flow["path"], &flow["reason"]), (&json!("slow"), &json!("no-neighbour")));
     assert_eq!(flow["up_bytes"], 100);
@@ -336,7 +336,7 @@ fn entries_follow_a_new_pppoe_session_at_once() {
     maps.pass(3, from_host);
     let session = |id| PppoeSession { id, peer: Mac([2, 0, 0, 0, 9, 9]), device: "wan.35".into() };
     changes(&mut core, vec![topology::Change::Pppoe(vec![session(77)], Vec::new())]);
-    assert_eq!(carried(&maps), 2);
+    assert_eq!(offloaded(&maps), 2);
     let sessions = maps.with(|inside| -> Vec<Option<u16>> {
         inside
             .flows
@@ -361,7 +361,7 @@ fn entries_stay_if_unrelated_hosts_change() {
         state: NeighbourState::Valid,
     });
     changes(&mut core, vec![other, station(1, 99)]);
-    assert_eq!(carried(&maps), 2);
+    assert_eq!(offloaded(&maps), 2);
 }
 
 #[test]
@@ -376,7 +376,7 @@ fn a_new_daemon_adopts_the_entries_of_the_previous_one() {
     };
     update(&mut core, stranger);
     maps.pass(5, from_host);
-    assert_eq!(carried(&maps), 4);
+    assert_eq!(offloaded(&maps), 4);
     let mut next = asking();
     next.conntrack.flows_mut().trust_first_dump();
     next.attached(Ok(outcome(&maps, &["lan1", "lan2", "wan"], &[])));
@@ -389,7 +389,7 @@ fn a_new_daemon_adopts_the_entries_of_the_previous_one() {
         settle(&mut next, effects);
     }
     // Conntrack lacks the other connection.
-    assert_eq!(carried(&maps), 2);
+    assert_eq!(offloaded(&maps), 2);
     let flow = flow(&mut next, 7);
     assert_eq!((&flow["path"], &flow["up_bytes"]), (&json!("ebpf"), &json!(1500)));
     assert_eq!(next.conntrack.flows().totals().paths.ebpf.bytes, 0);
@@ -457,12 +457,12 @@ fn packets_of_a_blocked_source_are_dropped_at_the_hook() {
     maps.pass(5, from_host);
     core.now.mono += Duration::from_secs(1);
     core.second(&Readings::default());
-    assert_eq!(carried(&maps), 2);
+    assert_eq!(offloaded(&maps), 2);
     let dropped = core.offload.ebpf().table().unwrap().dropped().to_vec();
     assert_eq!(dropped, [(2_100_498, Counters { packets: 5, bytes: 500 })]);
     let now = core.now;
     core.offload.ebpf_mut().accept(&[source], now);
-    assert_eq!(carried(&maps), 0);
+    assert_eq!(offloaded(&maps), 0);
 }
 
 #[test]
@@ -475,13 +475,13 @@ fn flows_are_installed_again_in_new_maps() {
     loaded.opened.iter_mut().for_each(|opened| opened.id = 2);
     let effects = core.attached(Ok(loaded));
     settle(&mut core, effects);
-    assert_eq!((carried(&maps), carried(&fresh)), (0, 2));
+    assert_eq!((offloaded(&maps), offloaded(&fresh)), (0, 2));
     assert_eq!(flow(&mut core, 7)["up_bytes"], 400);
     // The same maps are kept.
     let mut same = outcome(&fresh, &["lan1", "wan"], &["lan2"]);
     same.opened.iter_mut().for_each(|opened| opened.id = 2);
     core.attached(Ok(same));
-    assert_eq!(carried(&fresh), 2);
+    assert_eq!(offloaded(&fresh), 2);
 }
 
 mod rules;

@@ -23,7 +23,7 @@ fn a_device_without_a_program_stays_in_the_flowtable() {
     let params = json!({"inner": "device no-xdp", "device": "wan", "why": why});
     assert_eq!(partly["params"], params);
     update(&mut core, established(7, false));
-    assert_eq!(carried(&maps), 0);
+    assert_eq!(offloaded(&maps), 0);
     assert_eq!(flow(&mut core, 7)["reason"], "no-device");
 }
 
@@ -122,7 +122,7 @@ fn another_engine_detaches_the_programs() {
         .collect();
     assert_eq!(plans, [names(&["lan1", "lan2", "wan"])]);
     core.applied(Ok(Applied::Replaced));
-    assert_eq!(carried(&maps), 0);
+    assert_eq!(offloaded(&maps), 0);
     core.attached(Ok(outcome(&maps, &[], &[])));
     assert_eq!(flow(&mut core, 7)["path"], "slow");
     assert!(core.command(Engine::Ebpf).contains(&attach(&["lan1", "lan2", "wan"])));

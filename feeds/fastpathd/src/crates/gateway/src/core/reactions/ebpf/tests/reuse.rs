@@ -79,7 +79,7 @@ struct World {
     connection: u16,
     handshake: u8,
     closed: [bool; 2],
-    carried: usize,
+    forwarded: usize,
 }
 
 impl World {
@@ -97,7 +97,7 @@ impl World {
             connection: 0,
             handshake: 0,
             closed: [false; 2],
-            carried: 0,
+            forwarded: 0,
         }
     }
 
@@ -192,36 +192,36 @@ impl World {
     /// Passes a packet to the program at its port, which acts like `flow.h`.
     fn send(&mut self, packet: Packet) -> Result<(), TestCaseError> {
         let ends = matches!(packet.kind, Kind::Syn | Kind::SynAck | Kind::Fin | Kind::Rst);
-        let carries = self.maps.with(|inside| {
+        let reading = self.maps.with(|inside| {
             let (_, (entry, reading)) =
                 inside.flows.iter().find(|(key, _)| from_host(key) == packet.up)?;
             let port = if packet.up { entry.sport } else { entry.back_key(6).dport };
             Some((reading.stage, port))
         });
-        if self.tcp && ends && carries.is_some() {
+        if self.tcp && ends && reading.is_some() {
             let closes = matches!(packet.kind, Kind::Fin | Kind::Rst);
             self.maps.with(|inside| {
                 for (_, EntryReading { stage, .. }) in inside.flows.values_mut() {
                     *stage = match *stage {
-                        Stage::Carrying if closes => Stage::Closing,
+                        Stage::Forwarding if closes => Stage::Closing,
                         Stage::Closing => Stage::Closing,
-                        Stage::Carrying | Stage::Waiting | Stage::Restarted => Stage::Restarted,
+                        Stage::Forwarding | Stage::Waiting | Stage::Restarted => Stage::Restarted,
                     };
                 }
             });
         }
-        match carries {
-            Some((Stage::Carrying, port)) if !(self.tcp && ends) => {
-                self.carried += 1;
+        match reading {
+            Some((Stage::Forwarding, port)) if !(self.tcp && ends) => {
+                self.forwarded += 1;
                 if let Some(tracked) = self.tracked {
                     let right = tracked.state == TcpState::Established
                         && (!self.tcp || tracked.connection == packet.connection);
-                    prop_assert!(right, "{packet:?} is carried: {tracked:?}");
+                    prop_assert!(right, "{packet:?} is forwarded: {tracked:?}");
                     if packet.up {
                         prop_assert_eq!(port, 50_000 + tracked.connection);
                     }
                 } else {
-                    prop_assert!(!self.tcp, "{packet:?} is carried without conntrack");
+                    prop_assert!(!self.tcp, "{packet:?} is forwarded without conntrack");
                 }
             }
             _ => self.stack.push_back(packet),
@@ -399,10 +399,10 @@ impl World {
         }
         if self.closed == [false; 2] {
             prop_assert_eq!(shown, Some(TcpState::Established), "a living connection");
-            prop_assert_eq!(stages(&self.maps), vec![Stage::Carrying; 2], "a living connection");
+            prop_assert_eq!(stages(&self.maps), vec![Stage::Forwarding; 2], "a living connection");
         } else {
             prop_assert_ne!(shown, Some(TcpState::Established), "a closed connection");
-            prop_assert!(!stages(&self.maps).contains(&Stage::Carrying), "a closed connection");
+            prop_assert!(!stages(&self.maps).contains(&Stage::Forwarding), "a closed connection");
         }
         Ok(())
     }
@@ -454,7 +454,7 @@ fn consecutive_connections_with_one_tuple_are_offloaded() {
         for up in [true, false] {
             world.sends(Kind::Data, up).unwrap();
         }
-        assert_eq!(world.carried, 2 * connection);
+        assert_eq!(world.forwarded, 2 * connection);
         for up in [false, true] {
             world.sends(Kind::Fin, up).unwrap();
             world.arrive(usize::MAX);

@@ -149,18 +149,18 @@ fn a_routing_rule_removes_affected_flows_until_the_kernel_has_answered() {
     let (mut core, maps) = running();
     assert_eq!(change(&mut core, vec![routing_rules(None)]), None);
     update(&mut core, established(7, false));
-    assert_eq!(carried(&maps), 2);
+    assert_eq!(offloaded(&maps), 2);
     assert_eq!(change(&mut core, vec![routing_rules(Some("10.10.77.0"))]), None);
-    assert_eq!(carried(&maps), 2, "for others");
+    assert_eq!(offloaded(&maps), 2, "for others");
     let batch = change(&mut core, vec![routing_rules(Some("10.10.10.0"))]);
     assert_eq!(batch.as_ref().map(|batch| batch.queries.len()), Some(1));
-    assert_eq!(carried(&maps), 0);
+    assert_eq!(offloaded(&maps), 0);
     assert_eq!(path(&mut core), slow("pending"));
     answer(&mut core, batch, to(WAN, None));
-    assert_eq!((carried(&maps), egress(&maps)), (2, Some(3)));
+    assert_eq!((offloaded(&maps), egress(&maps)), (2, Some(3)));
     assert_eq!(path(&mut core).0, "ebpf");
     assert_eq!(change(&mut core, vec![routing_rules(None)]), None);
-    assert_eq!((carried(&maps), egress(&maps)), (2, Some(3)));
+    assert_eq!((offloaded(&maps), egress(&maps)), (2, Some(3)));
 }
 
 #[test]
@@ -173,28 +173,28 @@ fn a_flow_follows_the_route_that_the_kernel_reports() {
     assert_eq!(path(&mut core), slow("pending"));
     let batch = core.network.ask_routes().and_then(|effect| asked(vec![effect.into()]));
     answer(&mut core, batch, to(GUEST, Some(ROUTER)));
-    assert_eq!((carried(&maps), egress(&maps)), (2, Some(2)));
+    assert_eq!((offloaded(&maps), egress(&maps)), (2, Some(2)));
     assert_eq!(out(&mut core), ["br-lan.20", "", "lan2"]);
 
     // While the same answer is awaited, the flow stays offloaded.
     let batch = change(&mut core, vec![other_table()]);
-    assert_eq!((batch.is_some(), carried(&maps)), (true, 2));
+    assert_eq!((batch.is_some(), offloaded(&maps)), (true, 2));
     answer(&mut core, batch, to(GUEST, Some(ROUTER)));
-    assert_eq!((carried(&maps), egress(&maps)), (2, Some(2)));
+    assert_eq!((offloaded(&maps), egress(&maps)), (2, Some(2)));
     // The kernel answers with another next hop, and then without a next hop.
     let batch = change(&mut core, vec![other_table()]);
     answer(&mut core, batch, to(WAN, None));
-    assert_eq!((carried(&maps), egress(&maps)), (2, Some(3)));
+    assert_eq!((offloaded(&maps), egress(&maps)), (2, Some(3)));
     let batch = change(&mut core, vec![other_table()]);
     answer(&mut core, batch, |_| RouteAnswer::Other);
-    assert_eq!(carried(&maps), 0);
+    assert_eq!(offloaded(&maps), 0);
     assert_eq!(path(&mut core), slow("policy-routed"));
     // The device of the next hop is removed.
     let batch = change(&mut core, vec![other_table()]);
     answer(&mut core, batch, to(GUEST, Some(ROUTER)));
     assert_eq!(egress(&maps), Some(2));
     change(&mut core, vec![topology::Change::LinkGone(GUEST)]);
-    assert_eq!(carried(&maps), 0);
+    assert_eq!(offloaded(&maps), 0);
 }
 
 #[test]
@@ -202,15 +202,15 @@ fn a_masqueraded_flow_does_not_follow_the_default_route_to_another_device() {
     let (mut core, maps) = running();
     change(&mut core, router());
     update(&mut core, established(7, false));
-    assert_eq!((carried(&maps), egress(&maps)), (2, Some(3)));
+    assert_eq!((offloaded(&maps), egress(&maps)), (2, Some(3)));
     assert_eq!(change(&mut core, vec![default_route(254, GUEST, Some(ROUTER))]), None);
-    assert_eq!(carried(&maps), 0);
+    assert_eq!(offloaded(&maps), 0);
     assert_eq!(path(&mut core), slow("policy-routed"));
     update(&mut core, established(7, false));
-    assert_eq!(carried(&maps), 0, "nor with its next packet");
+    assert_eq!(offloaded(&maps), 0, "nor with its next packet");
     change(&mut core, vec![default_route(254, WAN, None)]);
     update(&mut core, established(7, false));
-    assert_eq!((carried(&maps), egress(&maps)), (2, Some(3)));
+    assert_eq!((offloaded(&maps), egress(&maps)), (2, Some(3)));
     assert_eq!(path(&mut core).0, "ebpf");
 }
 
@@ -219,9 +219,9 @@ fn an_untranslated_flow_follows_the_default_route() {
     let (mut core, maps) = running();
     change(&mut core, router());
     update(&mut core, plain(7));
-    assert_eq!((carried(&maps), egress(&maps)), (2, Some(3)));
+    assert_eq!((offloaded(&maps), egress(&maps)), (2, Some(3)));
     change(&mut core, vec![default_route(254, GUEST, Some(ROUTER))]);
-    assert_eq!((carried(&maps), egress(&maps)), (2, Some(2)));
+    assert_eq!((offloaded(&maps), egress(&maps)), (2, Some(2)));
 }
 
 #[test]
@@ -241,9 +241,9 @@ fn a_new_flow_does_not_use_a_route_from_before_a_change() {
     };
     update(&mut core, second);
     assert_eq!(flow(&mut core, 8)["reason"], "pending");
-    assert_eq!(carried(&maps), 2);
+    assert_eq!(offloaded(&maps), 2);
     answer(&mut core, batch, to(GUEST, Some(ROUTER)));
-    assert_eq!((carried(&maps), egress(&maps)), (4, Some(2)));
+    assert_eq!((offloaded(&maps), egress(&maps)), (4, Some(2)));
 }
 
 #[test]
@@ -260,7 +260,7 @@ fn failed_route_lookups_are_repeated_after_a_second() {
     let batch = asked(effects);
     assert!(batch.is_some());
     answer(&mut core, batch, to(WAN, None));
-    assert_eq!(carried(&maps), 2);
+    assert_eq!(offloaded(&maps), 2);
 }
 
 #[test]

@@ -39,14 +39,14 @@ fn rules_are_known(core: &mut Core) {
 fn offloaded_connections_have_to_pass_changed_rules_again() {
     let (mut core, maps) = running();
     update(&mut core, established(7, false));
-    assert_eq!(carried(&maps), 2);
+    assert_eq!(offloaded(&maps), 2);
     let effects = core.rules_changed(Revision { others: true, ..ELEMENTS });
-    assert_eq!(carried(&maps), 0);
+    assert_eq!(offloaded(&maps), 0);
     let (offers, version) = to_be_cleared(effects);
     let before = core.conntrack.flows().reading_start();
     // The kernel sent this event before the bits were cleared.
     update(&mut core, established(7, false));
-    assert_eq!(carried(&maps), 0);
+    assert_eq!(offloaded(&maps), 0);
     let effects: Vec<AnyEffect> = vec![core.conntrack.marks_cleared(&offers, version).into()];
     let start = core.conntrack.flows().reading_start();
     let keys = vec![(0, offers[0].orig)];
@@ -54,13 +54,13 @@ fn offloaded_connections_have_to_pass_changed_rules_again() {
     // This entry was read before the bits were cleared.
     let effects = core.looked_up(&[Entry { mark: PASSED, ..established(7, false) }], before);
     settle(&mut core, effects);
-    assert_eq!(carried(&maps), 0);
+    assert_eq!(offloaded(&maps), 0);
     looked_up(&mut core, 0);
-    assert_eq!(carried(&maps), 0, "a rule stops it now");
+    assert_eq!(offloaded(&maps), 0, "a rule stops it now");
     looked_up(&mut core, PASSED);
-    assert_eq!(carried(&maps), 0, "the rules are unknown");
+    assert_eq!(offloaded(&maps), 0, "the rules are unknown");
     rules_are_known(&mut core);
-    assert_eq!(carried(&maps), 2);
+    assert_eq!(offloaded(&maps), 2);
 }
 
 #[test]
@@ -68,18 +68,18 @@ fn changed_set_elements_revoke_connections_at_most_every_four_seconds() {
     let (mut core, maps) = running();
     update(&mut core, established(7, false));
     let effects = core.rules_changed(ELEMENTS);
-    assert_eq!(carried(&maps), 0, "a rule may drop them now");
+    assert_eq!(offloaded(&maps), 0, "a rule may drop them now");
     let (offers, version) = to_be_cleared(effects);
     core.conntrack.marks_cleared(&offers, version);
     looked_up(&mut core, PASSED);
-    assert_eq!(carried(&maps), 2);
+    assert_eq!(offloaded(&maps), 2);
     core.rules_changed(ELEMENTS);
     core.now.mono += Duration::from_secs(3);
     core.second(&Readings::default());
-    assert_eq!(carried(&maps), 2, "a resolver fills sets all the time");
+    assert_eq!(offloaded(&maps), 2, "a resolver fills sets all the time");
     core.now.mono += Duration::from_secs(1);
     let effects = core.second(&Readings::default());
-    assert_eq!(carried(&maps), 0);
+    assert_eq!(offloaded(&maps), 0);
     assert_eq!(to_be_cleared(effects).0.len(), 1);
 }
 
@@ -96,7 +96,7 @@ fn a_connection_from_before_a_rule_change_is_distinguished_from_a_later_one() {
     let first = reads(&core.rules_changed(changed)).unwrap();
     assert_eq!(reads(&core.rules_changed(changed)), None, "one request at a time");
     let effects = update(&mut core, established(7, false));
-    assert_eq!(carried(&maps), 0, "its events may be from before");
+    assert_eq!(offloaded(&maps), 0, "its events may be from before");
     to_be_cleared(effects);
     let effects = core.conntrack_event(conntrack::Event::EventsRead(first));
     let second = reads(&effects).unwrap();
@@ -105,11 +105,11 @@ fn a_connection_from_before_a_rule_change_is_distinguished_from_a_later_one() {
     assert_eq!(reads(&effects), None);
     update(&mut core, established(8, false));
     rules_are_known(&mut core);
-    assert_eq!(carried(&maps), 0, "the second change is unknown");
+    assert_eq!(offloaded(&maps), 0, "the second change is unknown");
     core.now.mono += Duration::from_secs(2);
     core.flowtable_second();
     rules_are_known(&mut core);
-    assert_eq!(carried(&maps), 2, "it began with the rules in force");
+    assert_eq!(offloaded(&maps), 2, "it began with the rules in force");
 }
 
 /// Another program clears the connection's mark in between.
@@ -133,7 +133,7 @@ fn a_connection_that_is_requested_twice_at_once_is_offloaded() {
     let effects = core.entries_changed(&events);
     settle(&mut core, effects);
     assert_eq!(flow(&mut core, 7)["path"], "ebpf");
-    assert_eq!(carried(&maps), 2);
+    assert_eq!(offloaded(&maps), 2);
 }
 
 #[test]
@@ -155,5 +155,5 @@ fn clearing_marks_is_retried_after_a_failure() {
     let effects = core.second(&Readings::default());
     assert_eq!(to_be_cleared(effects).0, offers);
     assert!(!clears(&core.second(&Readings::default())), "once");
-    assert_eq!(carried(&maps), 0);
+    assert_eq!(offloaded(&maps), 0);
 }

@@ -21,16 +21,16 @@ fn flows_do_not_bypass_a_queue() {
     update(&mut core, established(7, false));
     // Packets that TC redirects pass the queue of wan itself.
     changes(&mut core, vec![queues(&[(3, false, "cake")])]);
-    assert_eq!(carried(&maps), 2);
+    assert_eq!(offloaded(&maps), 2);
     // The queue of pppoe-wan and queues for incoming packets would be bypassed.
     for (index, incoming) in [(8, false), (8, true), (3, true)] {
         changes(&mut core, vec![queues(&[(index, incoming, "any")])]);
         let flow = flow(&mut core, 7);
         assert_eq!((&flow["path"], &flow["reason"]), (&json!("slow"), &json!("shaped")));
-        assert_eq!(carried(&maps), 0);
+        assert_eq!(offloaded(&maps), 0);
         changes(&mut core, vec![queues(&[])]);
         update(&mut core, established(7, false));
-        assert_eq!(carried(&maps), 2);
+        assert_eq!(offloaded(&maps), 2);
     }
 }
 
