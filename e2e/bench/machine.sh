@@ -12,7 +12,7 @@ OUT=$BUILD/bench
 # Each instruction advances the clock by 2 ns; idle time is skipped.
 CLOCK=(-icount "shift=1,sleep=off")
 
-# bench_programs FOLDER: builds our programs, the compared programs, and the writer of entries.
+# bench_programs FOLDER: builds our programs, the programs to compare with, and the helpers.
 bench_programs() {
     mkdir -p "$1"
     "$BPF/build" "$1/fastpath.o"

@@ -43,7 +43,7 @@ test_image_sizes_are_checked() {
     ! said=$(image_check traverse-ten64 2>&1) || fail "73 MiB fit 72"
     has "$said" "✗ $ten-squashfs-sysupgrade.bin: 73 MiB, the limit of traverse-ten64 is 72 MiB" \
         "✓ $ten-squashfs-nand.ubi: 72 of 72 MiB"
-    # One byte exceeds the limit.
+    # A file one byte over the limit fails.
     truncate -s $((72 * 1048576 + 1)) "$NOW/build/images/traverse-ten64/$ten-squashfs-nand.ubi"
     ! image_check "$NOW/build/images/traverse-ten64/$ten-squashfs-nand.ubi" || fail "a byte more"
     # Compressed images count unpacked; OpenWrt's metadata after the archive is ignored.

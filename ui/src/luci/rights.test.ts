@@ -67,7 +67,7 @@ const granted = (group: Group) =>
     methods.map((method) => `${object} ${method}`),
   );
 
-/** Read-only methods that monitoring calls and the page does not. */
+/** Read-only methods for monitoring, which the page does not call. */
 const monitoring = ['fastpath metrics'];
 
 /** Scripts with the same rights use more methods of these objects than the page. */

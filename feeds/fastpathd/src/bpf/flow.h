@@ -149,7 +149,7 @@ always int special(const struct entry *to, const struct packet *p, const __u8 *a
 {
 	if (to->flags & FLOW_DROP)
 		return is_stale(now) ? OUT_STALE : OUT_DROPPED;
-	/* Ends also count while the daemon is silent: it may be back before the next SYN. */
+	/* Record FIN and RST even without a heartbeat: the daemon may return before the next SYN. */
 	if (p->tcp_flags & (TCP_SYN | TCP_FIN | TCP_RST) || to->ended)
 		return OUT_TCP;
 	if (to->state || at[1] & SERVICE_BITS)

@@ -36,7 +36,7 @@ it('shows the newest sample and follows it', () => {
   expect(cursor.view).toEqual({ from: 1001, to: 1301 });
 });
 
-it('keeps moving under the pointer', () => {
+it('the chart keeps moving while the pointer is over it', () => {
   cursor.point(100);
   expect(cursor.shown?.at_ms).toBe(1_101_000);
   tick();

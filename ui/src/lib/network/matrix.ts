@@ -144,11 +144,11 @@ export function wrongWith(draft: Draft, bridge: string, wanted: Wanted): Wrong[]
   // fw4 uses the name in names of rules, and dnsmasq in names of files.
   if (!/^[a-z][a-z0-9_]{0,10}$/.test(name)) wrong.push('name');
   else if (taken) wrong.push('name.taken');
-  if (address !== '' && !isPrefixed(address)) wrong.push('address');
+  if (address !== '' && !isIpv4Cidr(address)) wrong.push('address');
   return wrong;
 }
 
-function isPrefixed(address: string): boolean {
+function isIpv4Cidr(address: string): boolean {
   const [, a, b, c, d, length] = /^(\d+)\.(\d+)\.(\d+)\.(\d+)\/(\d+)$/.exec(address) ?? [];
   return length !== undefined && Number(length) <= 30 && [a, b, c, d].every((n) => Number(n) < 256);
 }

@@ -230,5 +230,4 @@ fn whole_seconds(wait: Duration) -> u64 {
 }
 
 #[cfg(test)]
-#[path = "login_tests.rs"]
 mod tests;

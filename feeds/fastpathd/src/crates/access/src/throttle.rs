@@ -201,5 +201,4 @@ fn key(name: &str) -> &str {
 }
 
 #[cfg(test)]
-#[path = "throttle_tests.rs"]
 mod tests;

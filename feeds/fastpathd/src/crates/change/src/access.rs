@@ -191,5 +191,4 @@ fn ports(section: &Section, option: &str) -> String {
 }
 
 #[cfg(test)]
-#[path = "access_tests.rs"]
 mod tests;

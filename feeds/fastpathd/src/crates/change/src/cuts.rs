@@ -196,5 +196,4 @@ fn upper(network: &Package, below: &str, vlan: &str) -> String {
 }
 
 #[cfg(test)]
-#[path = "cuts_tests.rs"]
 mod tests;

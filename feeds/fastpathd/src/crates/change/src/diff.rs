@@ -132,5 +132,4 @@ fn line_text(line: &Line<'_>) -> String {
 }
 
 #[cfg(test)]
-#[path = "diff_tests.rs"]
 mod tests;

@@ -309,5 +309,4 @@ fn set(options: &mut Options, values: &Values) {
 }
 
 #[cfg(test)]
-#[path = "draft_tests.rs"]
 mod tests;

@@ -376,5 +376,4 @@ impl Edit {
 }
 
 #[cfg(test)]
-#[path = "edit_tests.rs"]
 mod tests;

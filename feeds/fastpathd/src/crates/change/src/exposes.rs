@@ -151,5 +151,4 @@ fn in_force(draft: &Draft) -> Option<[Package; 2]> {
 }
 
 #[cfg(test)]
-#[path = "exposes_tests.rs"]
 mod tests;

@@ -286,5 +286,4 @@ fn all(answers: Vec<Option<bool>>) -> Option<bool> {
 }
 
 #[cfg(test)]
-#[path = "force_tests.rs"]
 mod tests;

@@ -90,5 +90,4 @@ fn subnets(packages: &Packages, name: &str) -> Option<Vec<Addresses>> {
 }
 
 #[cfg(test)]
-#[path = "input_tests.rs"]
 mod tests;

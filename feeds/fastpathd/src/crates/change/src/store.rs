@@ -342,5 +342,4 @@ impl Store {
 }
 
 #[cfg(test)]
-#[path = "store_tests.rs"]
 mod tests;

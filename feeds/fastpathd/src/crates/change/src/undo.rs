@@ -336,5 +336,4 @@ fn find(section: &Section, now: &Package, taken: &mut BTreeSet<usize>) -> Option
 }
 
 #[cfg(test)]
-#[path = "undo_tests.rs"]
 mod tests;

@@ -319,5 +319,4 @@ fn text<'a>(section: &'a Section, option: &str) -> &'a str {
 }
 
 #[cfg(test)]
-#[path = "exposure_tests.rs"]
 mod tests;

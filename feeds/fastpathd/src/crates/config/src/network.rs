@@ -112,5 +112,4 @@ fn first_of(address: IpAddr, prefix: u8) -> IpAddr {
 }
 
 #[cfg(test)]
-#[path = "network_tests.rs"]
 mod tests;

@@ -141,5 +141,4 @@ pub fn has_mask(text: &str) -> bool {
 }
 
 #[cfg(test)]
-#[path = "secret_tests.rs"]
 mod tests;

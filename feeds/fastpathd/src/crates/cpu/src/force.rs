@@ -146,5 +146,4 @@ fn reasons(refusals: &str) -> BTreeMap<&str, &str> {
 }
 
 #[cfg(test)]
-#[path = "force_tests.rs"]
 mod tests;

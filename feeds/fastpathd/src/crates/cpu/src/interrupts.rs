@@ -67,5 +67,4 @@ fn queue(name: &str, hardware: &str) -> Option<u32> {
 }
 
 #[cfg(test)]
-#[path = "interrupts_tests.rs"]
 mod tests;

@@ -278,5 +278,4 @@ fn bus_irqs(hardware: &Path) -> BTreeSet<u32> {
 }
 
 #[cfg(test)]
-#[path = "read_tests.rs"]
 mod tests;

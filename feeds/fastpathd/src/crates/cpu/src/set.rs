@@ -169,5 +169,4 @@ impl Serialize for CpuSet {
 }
 
 #[cfg(test)]
-#[path = "set_tests.rs"]
 mod tests;

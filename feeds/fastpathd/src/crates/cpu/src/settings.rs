@@ -186,5 +186,4 @@ fn missing(list: &CpuSet, machine: &Machine) -> Option<Fault> {
 }
 
 #[cfg(test)]
-#[path = "settings_tests.rs"]
 mod tests;

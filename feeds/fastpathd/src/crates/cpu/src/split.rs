@@ -195,5 +195,4 @@ fn share(split: &mut Split, mut group: Vec<Unit>, profile: Profile) {
 }
 
 #[cfg(test)]
-#[path = "split_tests.rs"]
 mod tests;

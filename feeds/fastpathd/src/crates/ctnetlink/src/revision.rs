@@ -268,5 +268,4 @@ fn known(taken: io::Result<Option<Revision>>) -> Result<Option<Revision>, Revisi
 }
 
 #[cfg(test)]
-#[path = "revision_tests.rs"]
 mod tests;

@@ -130,5 +130,4 @@ fn sample(args: &Map<String, Value>) -> Result<Duration, Refusal> {
 }
 
 #[cfg(test)]
-#[path = "answer_tests.rs"]
 mod tests;

@@ -91,5 +91,4 @@ fn perform(machine: &dyn Machine, step: &Step) -> Result<Cause, Refusal> {
 }
 
 #[cfg(test)]
-#[path = "fix_tests.rs"]
 mod tests;

@@ -139,5 +139,4 @@ fn summary(findings: &[Map<String, Value>]) -> Map<String, Value> {
 }
 
 #[cfg(test)]
-#[path = "kept_tests.rs"]
 mod tests;

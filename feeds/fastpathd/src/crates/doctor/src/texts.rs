@@ -67,5 +67,4 @@ pub(crate) fn fill(text: &str, params: &Map<String, Value>) -> String {
 }
 
 #[cfg(test)]
-#[path = "texts_tests.rs"]
 pub(crate) mod tests;

@@ -437,5 +437,4 @@ fn cause(stage: Stage) -> Option<RemovalCause> {
 }
 
 #[cfg(test)]
-#[path = "engine_tests.rs"]
 mod tests;

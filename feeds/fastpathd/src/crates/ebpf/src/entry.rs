@@ -242,5 +242,4 @@ fn folded(sum: u32) -> u16 {
 }
 
 #[cfg(test)]
-#[path = "entry_tests.rs"]
 mod tests;

@@ -9,9 +9,9 @@ use aya::Pod;
 /// Version of the layout; maps with another `control.layout` are not adopted.
 pub const LAYOUT: u64 = 6;
 
-/// Bit of a tag in [`Encap`]: present. The low 12 bits are the VLAN ID.
+/// Presence bit of a VLAN tag in [`Encap`]; the low 12 bits are the VLAN ID.
 pub const TAG_THERE: u16 = 0x1000;
-/// Bit of a tag in [`Encap`]: 802.1ad.
+/// 802.1ad bit of a VLAN tag in [`Encap`].
 pub const TAG_8021AD: u16 = 0x2000;
 
 /// Maximum length of a new header in bytes.

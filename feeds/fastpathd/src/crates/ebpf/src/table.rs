@@ -430,5 +430,4 @@ fn rank(held: &Held, now: Duration) -> Option<(bool, Duration)> {
 }
 
 #[cfg(test)]
-#[path = "table_tests.rs"]
 mod tests;

@@ -257,5 +257,4 @@ fn vlans(answer: &Value, link: &Value, name: &str) -> String {
 }
 
 #[cfg(test)]
-#[path = "show_tests.rs"]
 mod tests;

@@ -305,5 +305,4 @@ impl Passed {
 }
 
 #[cfg(test)]
-#[path = "handshake_tests.rs"]
 mod tests;

@@ -143,5 +143,4 @@ fn add(sums: &mut [u64; 2], grown: [u64; 2]) {
 }
 
 #[cfg(test)]
-#[path = "hosts_tests.rs"]
 mod tests;

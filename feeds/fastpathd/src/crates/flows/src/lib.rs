@@ -46,7 +46,7 @@ pub use page::{FlowDetail, FlowPage, GroupRow, HostMove, MoveKind, Rows, Top, To
 pub use parse::{QueryError, Request};
 pub use path::{Path, Reason};
 pub use query::{Filter, FlowsQuery, Group, Sort, TopQuery};
-pub use report::{FlowRecord, RecordEnd, RecordSide, RecordTimeouts};
+pub use report::{FlowEndReason, FlowRecord, RecordSide, RecordTimeouts};
 pub use rows::FlowEvent;
 pub use stack::{Seen, StackCount};
 pub use table::FlowTable;

@@ -24,7 +24,7 @@ pub struct RecordTimeouts {
 
 /// Why a record ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum RecordEnd {
+pub enum FlowEndReason {
     /// No packets for the idle timeout, or until conntrack removed the flow.
     Idle,
     /// The flow continues.
@@ -66,7 +66,7 @@ pub struct FlowRecord {
     pub grown: [Counters; 2],
     /// Growth of both directions that an engine forwarded, in bytes.
     pub offloaded: u64,
-    pub end: RecordEnd,
+    pub end: FlowEndReason,
     /// Best path that the packets took.
     pub path: Path,
     /// Why the flow was not offloaded.

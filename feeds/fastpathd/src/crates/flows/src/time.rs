@@ -15,7 +15,7 @@ pub struct Now {
 }
 
 /// Largest drift of the Unix clock that is not a jump: NTP clients slew the clock.
-const SLEWED_MS: i64 = 1000;
+const MAX_SLEW_MS: i64 = 1000;
 
 impl Now {
     /// Returns the Unix milliseconds of an earlier moment by the clock of this one. The clock may
@@ -26,7 +26,7 @@ impl Now {
         let expected = earlier.unix_ms.saturating_add(u64::try_from(passed).unwrap_or(u64::MAX));
         let signed = |ms: u64| i64::try_from(ms).unwrap_or(i64::MAX);
         let jump = signed(self.unix_ms).saturating_sub(signed(expected));
-        if jump.abs() <= SLEWED_MS {
+        if jump.abs() <= MAX_SLEW_MS {
             earlier.unix_ms
         } else {
             earlier.unix_ms.saturating_add_signed(jump)

@@ -272,5 +272,4 @@ fn is_no_host(address: IpAddr) -> bool {
 }
 
 #[cfg(test)]
-#[path = "blocks_tests.rs"]
 mod tests;

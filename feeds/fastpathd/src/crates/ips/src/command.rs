@@ -207,5 +207,4 @@ async fn read_line(stream: &mut (impl AsyncBufRead + Unpin)) -> std::io::Result<
 }
 
 #[cfg(test)]
-#[path = "command_tests.rs"]
 mod tests;

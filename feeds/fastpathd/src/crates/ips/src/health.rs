@@ -209,5 +209,4 @@ fn consequence(seen: &Observation) -> Consequence {
 #[cfg(test)]
 mod history_tests;
 #[cfg(test)]
-#[path = "health_tests.rs"]
 mod tests;

@@ -167,5 +167,4 @@ fn networks(section: &mut Section<'_>, option: &'static str) -> Vec<Network> {
 }
 
 #[cfg(test)]
-#[path = "settings_tests.rs"]
 mod tests;

@@ -381,11 +381,8 @@ fn error_text(error: &RequestError) -> String {
 }
 
 #[cfg(test)]
-#[path = "fake.rs"]
 mod fake;
 #[cfg(test)]
-#[path = "apply_property_tests.rs"]
 mod property_tests;
 #[cfg(test)]
-#[path = "apply_tests.rs"]
 mod tests;

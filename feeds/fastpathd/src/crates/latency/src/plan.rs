@@ -144,5 +144,4 @@ fn chain<'a>(topology: &'a Topology, top: &'a Link) -> Vec<&'a Link> {
 }
 
 #[cfg(test)]
-#[path = "plan_tests.rs"]
 mod tests;

@@ -267,5 +267,4 @@ fn text_of(bytes: &[u8]) -> Option<String> {
 }
 
 #[cfg(test)]
-#[path = "wire_tests.rs"]
 mod tests;

@@ -94,5 +94,4 @@ fn head(slot: &mut Slot, part: &mut libc::iovec) -> libc::mmsghdr {
 }
 
 #[cfg(test)]
-#[path = "burst_tests.rs"]
 mod tests;

@@ -140,5 +140,4 @@ impl From<RequestError> for io::Error {
 }
 
 #[cfg(test)]
-#[path = "client_tests.rs"]
 mod tests;

@@ -157,5 +157,4 @@ pub fn message(kind: u16, flags: u16, seq: u32, payload: &[u8]) -> Vec<u8> {
 }
 
 #[cfg(test)]
-#[path = "message_tests.rs"]
 mod tests;

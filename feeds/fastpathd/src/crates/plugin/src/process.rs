@@ -188,5 +188,4 @@ fn memory() -> u64 {
 }
 
 #[cfg(test)]
-#[path = "process_tests.rs"]
 mod tests;

@@ -316,5 +316,4 @@ impl<R: Read> Read for Whole<R> {
 }
 
 #[cfg(test)]
-#[path = "archive_tests.rs"]
 mod tests;

@@ -138,5 +138,4 @@ impl<R: BufRead> Lines<R> {
 }
 
 #[cfg(test)]
-#[path = "lines_tests.rs"]
 mod tests;

@@ -145,5 +145,4 @@ pub(crate) fn version_of(first_line: &str) -> Option<&str> {
 }
 
 #[cfg(test)]
-#[path = "merge_tests.rs"]
 mod tests;

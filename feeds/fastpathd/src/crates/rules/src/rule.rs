@@ -287,5 +287,4 @@ fn unusable(name: &str, value: &str) -> Option<Unusable<'static>> {
 }
 
 #[cfg(test)]
-#[path = "rule_tests.rs"]
 mod tests;

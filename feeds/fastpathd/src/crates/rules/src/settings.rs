@@ -165,5 +165,4 @@ fn folder(text: &str) -> Result<PathBuf, Fault> {
 }
 
 #[cfg(test)]
-#[path = "settings_tests.rs"]
 mod tests;

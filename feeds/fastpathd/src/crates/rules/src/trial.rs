@@ -132,5 +132,4 @@ fn message(line: &str) -> &str {
 }
 
 #[cfg(test)]
-#[path = "trial_tests.rs"]
 mod tests;

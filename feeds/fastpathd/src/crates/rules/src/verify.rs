@@ -117,5 +117,4 @@ pub(crate) fn published_checksum(text: &str, file: &str) -> Option<String> {
 }
 
 #[cfg(test)]
-#[path = "verify_tests.rs"]
 mod tests;

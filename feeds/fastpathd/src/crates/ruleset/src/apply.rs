@@ -256,5 +256,4 @@ pub async fn read_back(nft: &impl Nft) -> Result<Option<InForce>, ApplyError> {
 }
 
 #[cfg(test)]
-#[path = "apply_tests.rs"]
 mod tests;

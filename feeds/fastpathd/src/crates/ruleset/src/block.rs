@@ -119,5 +119,4 @@ fn printable(text: &str) -> String {
 }
 
 #[cfg(test)]
-#[path = "block_tests.rs"]
 mod tests;

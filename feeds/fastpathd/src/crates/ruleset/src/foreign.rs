@@ -335,5 +335,4 @@ fn text<'a>(object: &'a Value, key: &str) -> &'a str {
 }
 
 #[cfg(test)]
-#[path = "foreign_tests.rs"]
 mod tests;

@@ -180,5 +180,4 @@ fn texts(value: Option<&Value>) -> BTreeSet<String> {
 }
 
 #[cfg(test)]
-#[path = "in_force_tests.rs"]
 mod tests;

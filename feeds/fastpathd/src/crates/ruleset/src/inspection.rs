@@ -71,5 +71,4 @@ impl InspectionRules {
 }
 
 #[cfg(test)]
-#[path = "inspection_tests.rs"]
 mod tests;

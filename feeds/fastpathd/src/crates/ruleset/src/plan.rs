@@ -234,5 +234,4 @@ fn decide(candidate: &Candidate, settings: &Settings) -> Decision {
 }
 
 #[cfg(test)]
-#[path = "plan_tests.rs"]
 mod tests;

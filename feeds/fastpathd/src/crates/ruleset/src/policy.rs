@@ -110,5 +110,4 @@ impl Segments {
 }
 
 #[cfg(test)]
-#[path = "policy_tests.rs"]
 mod tests;

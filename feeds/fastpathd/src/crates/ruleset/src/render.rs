@@ -260,5 +260,4 @@ fn devices<'a>(names: impl IntoIterator<Item = &'a str>) -> String {
 }
 
 #[cfg(test)]
-#[path = "render_tests.rs"]
 mod tests;

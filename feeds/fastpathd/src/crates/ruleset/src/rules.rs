@@ -466,5 +466,4 @@ fn digest(plan: &Plan, others: &[Chain], last: &[Rule]) -> u32 {
 }
 
 #[cfg(test)]
-#[path = "rules_tests.rs"]
 mod tests;

@@ -231,5 +231,4 @@ fn mask(text: &str) -> Result<u32, Fault> {
 }
 
 #[cfg(test)]
-#[path = "settings_tests.rs"]
 mod tests;

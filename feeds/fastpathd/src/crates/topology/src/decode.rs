@@ -455,5 +455,4 @@ fn station(state: u16, port: u32, attrs: &[u8]) -> Option<FdbEntry> {
 }
 
 #[cfg(test)]
-#[path = "decode_tests.rs"]
 mod tests;

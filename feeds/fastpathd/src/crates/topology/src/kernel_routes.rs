@@ -196,5 +196,4 @@ impl Cache {
 }
 
 #[cfg(test)]
-#[path = "kernel_routes_tests.rs"]
 mod tests;

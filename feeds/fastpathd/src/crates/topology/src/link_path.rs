@@ -195,5 +195,4 @@ impl Topology {
 }
 
 #[cfg(test)]
-#[path = "link_path_tests.rs"]
 mod tests;

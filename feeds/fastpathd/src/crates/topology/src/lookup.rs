@@ -115,5 +115,4 @@ fn has_mtu(metrics: &[u8]) -> bool {
 }
 
 #[cfg(test)]
-#[path = "lookup_tests.rs"]
 mod tests;

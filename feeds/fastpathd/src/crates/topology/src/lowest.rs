@@ -231,5 +231,4 @@ pub fn is_link_local(address: IpAddr) -> bool {
 }
 
 #[cfg(test)]
-#[path = "lowest_tests.rs"]
 mod tests;

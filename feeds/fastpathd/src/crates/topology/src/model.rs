@@ -364,5 +364,4 @@ impl Topology {
 }
 
 #[cfg(test)]
-#[path = "model_tests.rs"]
 mod tests;

@@ -90,5 +90,4 @@ pub(crate) fn common_lower(sessions: &[PppoeSession]) -> Option<&Name> {
 }
 
 #[cfg(test)]
-#[path = "pppoe_tests.rs"]
 mod tests;

@@ -269,5 +269,4 @@ fn decoded<T>(table: &[u8], mut wanted: impl FnMut(Decoded) -> Option<T>) -> Vec
 }
 
 #[cfg(test)]
-#[path = "read_tests.rs"]
 mod tests;

@@ -141,5 +141,4 @@ impl Routes {
 }
 
 #[cfg(test)]
-#[path = "routes_tests.rs"]
 mod tests;

@@ -230,5 +230,4 @@ fn inward(connection: &Connection, iif: u32) -> Direction {
 }
 
 #[cfg(test)]
-#[path = "routing_tests.rs"]
 mod tests;

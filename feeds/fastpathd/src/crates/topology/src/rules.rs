@@ -255,5 +255,4 @@ impl Rules {
 }
 
 #[cfg(test)]
-#[path = "rules_tests.rs"]
 mod tests;

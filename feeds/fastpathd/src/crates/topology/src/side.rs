@@ -143,5 +143,4 @@ impl Topology {
 }
 
 #[cfg(test)]
-#[path = "side_tests.rs"]
 mod tests;

@@ -411,5 +411,4 @@ pub fn is_package(text: &str) -> bool {
 }
 
 #[cfg(test)]
-#[path = "parse_tests.rs"]
 mod tests;

@@ -178,7 +178,7 @@ fn refused(draft: &Draft, words: &str) -> Problem {
         return problem("", "", &FirewallFault::Refused);
     };
     let label = label(firewall(draft), section).escape_debug().to_string();
-    // If no error names the section, only the first one may be about it.
+    // If no error names the section, attribute the first error to it.
     let own = errors.iter().find(|error| error.is_of(section)).or(errors.first());
     let option = own.and_then(|error| error.option(section)).unwrap_or_default();
     problem(&section.name, &option, &FirewallFault::NoRule { label })

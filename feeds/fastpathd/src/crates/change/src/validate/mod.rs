@@ -233,5 +233,4 @@ impl<'a> Report<'a> {
 }
 
 #[cfg(test)]
-#[path = "tests.rs"]
 mod tests;

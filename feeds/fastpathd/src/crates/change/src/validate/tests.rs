@@ -346,7 +346,6 @@ fn each_lease_has_its_own_address_and_mac() {
     assert_eq!(found(json!([host("short", "a-b-c-d-e-f", "10.10.10.54")])), [""; 0]);
 }
 
-#[path = "firewall_tests.rs"]
 mod firewall;
 
 mod generated {

@@ -117,5 +117,4 @@ fn stp(facts: &Facts) -> Verdict {
 }
 
 #[cfg(test)]
-#[path = "bridge_tests.rs"]
 mod tests;

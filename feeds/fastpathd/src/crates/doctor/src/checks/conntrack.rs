@@ -170,5 +170,4 @@ fn unload(name: &str, translated: bool) -> Vec<Step> {
 }
 
 #[cfg(test)]
-#[path = "conntrack_tests.rs"]
 mod tests;

@@ -132,5 +132,4 @@ pub(super) fn enable() -> Fix {
 }
 
 #[cfg(test)]
-#[path = "cpu_tests.rs"]
 mod tests;

@@ -324,5 +324,4 @@ fn packet_rules(facts: &Facts) -> Verdict {
 }
 
 #[cfg(test)]
-#[path = "flowtable_tests.rs"]
 mod tests;

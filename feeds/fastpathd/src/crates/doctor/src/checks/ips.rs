@@ -304,5 +304,4 @@ fn encrypted(facts: &Facts) -> Verdict {
 }
 
 #[cfg(test)]
-#[path = "ips_tests.rs"]
 mod tests;

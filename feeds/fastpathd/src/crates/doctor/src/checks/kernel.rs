@@ -112,5 +112,4 @@ fn lockdown(facts: &Facts) -> Verdict {
 }
 
 #[cfg(test)]
-#[path = "kernel_tests.rs"]
 mod tests;

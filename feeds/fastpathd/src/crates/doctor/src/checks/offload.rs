@@ -217,5 +217,4 @@ fn hardware(facts: &Facts) -> Verdict {
 }
 
 #[cfg(test)]
-#[path = "offload_tests.rs"]
 mod tests;

@@ -128,5 +128,4 @@ fn sqm(facts: &Facts) -> Verdict {
 }
 
 #[cfg(test)]
-#[path = "others_tests.rs"]
 mod tests;

@@ -194,5 +194,4 @@ fn redials(facts: &Facts) -> Verdict {
 }
 
 #[cfg(test)]
-#[path = "pppoe_tests.rs"]
 mod tests;

@@ -111,5 +111,4 @@ fn late(facts: &Facts) -> Verdict {
 }
 
 #[cfg(test)]
-#[path = "rules_tests.rs"]
 mod tests;

@@ -146,5 +146,4 @@ fn take_over(facts: &Facts, queue: &Section, mut values: Value) -> Result<Fix, U
 }
 
 #[cfg(test)]
-#[path = "sqm_tests.rs"]
 mod tests;

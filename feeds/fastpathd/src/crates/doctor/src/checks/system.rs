@@ -286,5 +286,4 @@ fn root(facts: &Facts) -> Verdict {
 }
 
 #[cfg(test)]
-#[path = "system_tests.rs"]
 mod tests;

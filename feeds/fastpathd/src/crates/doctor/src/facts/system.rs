@@ -180,5 +180,4 @@ fn missing(machine: &dyn Machine) -> Vec<(&'static str, &'static str)> {
 }
 
 #[cfg(test)]
-#[path = "system_tests.rs"]
 mod tests;

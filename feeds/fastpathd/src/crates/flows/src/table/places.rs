@@ -57,5 +57,4 @@ fn in_use(entry: &Entry) -> bool {
 }
 
 #[cfg(test)]
-#[path = "places_tests.rs"]
 mod tests;

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use ctnetlink::{Counters, TcpState};
 
-use crate::report::{FlowRecord, RecordEnd, RecordSide, RecordTimeouts, Reported};
+use crate::report::{FlowEndReason, FlowRecord, RecordSide, RecordTimeouts, Reported};
 use crate::table::FlowTable;
 use crate::time::{Millis, Now};
 
@@ -66,9 +66,9 @@ impl FlowTable {
         }
         let since = flow.resume_records();
         if at - since >= flow.record_interval(active) {
-            self.make_record(position, at, RecordEnd::Active);
+            self.make_record(position, at, FlowEndReason::Active);
         } else if at - flow.active >= millis(idle) {
-            self.make_record(position, at, RecordEnd::Idle);
+            self.make_record(position, at, FlowEndReason::Idle);
         }
     }
 
@@ -85,7 +85,7 @@ impl FlowTable {
         }
         flow.resume_records();
         let ended = flow.tcp_state.is_some_and(|state| state > TcpState::Established);
-        let end = if ended { RecordEnd::End } else { RecordEnd::Idle };
+        let end = if ended { FlowEndReason::End } else { FlowEndReason::Idle };
         self.make_record(position, at, end);
     }
 
@@ -100,12 +100,12 @@ impl FlowTable {
             let flow = &mut self.flows[position];
             if flow.unreported().0 != <[Counters; 2]>::default() {
                 flow.resume_records();
-                self.make_record(position, now.millis(), RecordEnd::Forced);
+                self.make_record(position, now.millis(), FlowEndReason::Forced);
             }
         }
     }
 
-    fn make_record(&mut self, position: usize, at: Millis, end: RecordEnd) {
+    fn make_record(&mut self, position: usize, at: Millis, end: FlowEndReason) {
         let flow = &self.flows[position];
         let since = flow.reported.as_ref().map_or(flow.born, |reported| reported.until);
         let (grown, offloaded) = flow.unreported();
@@ -139,7 +139,7 @@ impl FlowTable {
         };
         self.records.push(record);
         let flow = &mut self.flows[position];
-        let closed = end != RecordEnd::Active;
+        let closed = end != FlowEndReason::Active;
         flow.reported = Some(Box::new(Reported::all(flow, at, closed)));
     }
 }

@@ -8,7 +8,7 @@ use crate::support::{
     uncounted, watching, web, with_programs,
 };
 use ctnetlink::{Counters, Entry, Event, Status, TcpState};
-use flows::{FlowRecord, FlowTable, Path, Reason, RecordEnd, RecordTimeouts};
+use flows::{FlowEndReason, FlowRecord, FlowTable, Path, Reason, RecordTimeouts};
 use proptest::prelude::*;
 
 fn recording() -> FlowTable {
@@ -48,7 +48,10 @@ fn an_ended_flow_has_one_record_with_all_its_bytes() {
     let [record] = &records[..] else { panic!("{records:?}") };
     assert_eq!(bytes(record), [2000, 90_000]);
     assert_eq!(record.grown.map(|one| one.packets), [2, 90]);
-    assert_eq!((record.end, record.path, record.reason), (RecordEnd::End, Path::Flowtable, None));
+    assert_eq!(
+        (record.end, record.path, record.reason),
+        (FlowEndReason::End, Path::Flowtable, None)
+    );
     assert_eq!((record.start_ms - START_MS, record.end_ms - START_MS), (1000, 4000));
     let [from, to] = &record.sides;
     assert_eq!((&*from.device, from.vlan, &*from.zone), ("br-lan.10", 10, "lan"));
@@ -105,9 +108,9 @@ fn a_long_flow_has_a_record_at_each_active_timeout() {
     event(&mut table, 151.0, &ended(counted(web(1), 151_000, 0)));
     sums.extend(table.records().iter().map(|record| (151, bytes(record)[0], record.end)));
     let expected = [
-        (60, 60_000, RecordEnd::Active),
-        (120, 60_000, RecordEnd::Active),
-        (151, 31_000, RecordEnd::End),
+        (60, 60_000, FlowEndReason::Active),
+        (120, 60_000, FlowEndReason::Active),
+        (151, 31_000, FlowEndReason::End),
     ];
     assert_eq!(sums, expected);
 }
@@ -122,7 +125,7 @@ fn an_idle_flow_has_a_record_and_none_at_its_end() {
     }
     let records = table.records();
     let [record] = &records[..] else { panic!("{records:?}") };
-    assert_eq!((bytes(record), record.end), ([1000, 2000], RecordEnd::Idle));
+    assert_eq!((bytes(record), record.end), ([1000, 2000], FlowEndReason::Idle));
     assert_eq!((record.start_ms - START_MS, record.end_ms - START_MS), (0, 1000));
     event(&mut table, 31.0, &Event::Destroy(counted(query, 1000, 2000)));
     assert_eq!(table.records(), []);
@@ -177,10 +180,10 @@ fn growth_since_the_last_record_is_reported_at_the_end_of_the_daemon() {
     };
     table.record_rest(0..2, at(31.0));
     let found: Vec<_> = table.records().iter().map(of).collect();
-    assert_eq!(found, [(1500, [0, 20_000], RecordEnd::Forced)]);
+    assert_eq!(found, [(1500, [0, 20_000], FlowEndReason::Forced)]);
     table.record_rest(2..1000, at(31.0));
     let found: Vec<_> = table.records().iter().map(of).collect();
-    assert_eq!(found, [(100, [30_000; 2], RecordEnd::Forced)], "none without packets");
+    assert_eq!(found, [(100, [30_000; 2], FlowEndReason::Forced)], "none without packets");
     table.record_rest(0..1000, at(32.0));
     assert_eq!(table.records(), []);
     let mut unwatched = watching();
@@ -209,8 +212,8 @@ fn a_record_has_the_reason_from_before_the_end() {
     let of = |record: &FlowRecord| (record.path, record.reason, record.end);
     let found: Vec<_> = table.records().iter().map(of).collect();
     let expected = [
-        (Path::Slow, Some(Reason::Local), RecordEnd::End),
-        (Path::Slow, Some(Reason::NotEstablished), RecordEnd::Idle),
+        (Path::Slow, Some(Reason::Local), FlowEndReason::End),
+        (Path::Slow, Some(Reason::NotEstablished), FlowEndReason::Idle),
     ];
     assert_eq!(found, expected);
 }

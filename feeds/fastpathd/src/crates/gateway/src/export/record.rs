@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! Converts a record of the flow table to an IPFIX record.
 
-use flows::{FlowRecord, Reason, RecordEnd};
+use flows::{FlowEndReason, FlowRecord, Reason};
 use ipfix::{EndReason, Ends, Flow};
 
 /// Converts a record. `index` returns the index of a device, or 0 if the device is gone.
@@ -18,10 +18,10 @@ pub(super) fn flow(record: &FlowRecord, index: impl Fn(&str) -> u32) -> Flow<'_>
         sent: ends(from.sent, to.sent),
         received: ends(from.received, to.received),
         end_reason: match record.end {
-            RecordEnd::Idle => EndReason::Idle,
-            RecordEnd::Active => EndReason::Active,
-            RecordEnd::End => EndReason::End,
-            RecordEnd::Forced => EndReason::Forced,
+            FlowEndReason::Idle => EndReason::Idle,
+            FlowEndReason::Active => EndReason::Active,
+            FlowEndReason::End => EndReason::End,
+            FlowEndReason::Forced => EndReason::Forced,
         },
         interfaces: [index(&from.device), index(&to.device)],
         vlans: [from.vlan, to.vlan],

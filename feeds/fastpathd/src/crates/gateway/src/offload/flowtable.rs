@@ -111,7 +111,7 @@ config::coded! {
 #[derive(Debug)]
 pub struct Flowtable {
     table: Reconciler<Plan, EngineReason>,
-    /// The wanted engine, also without a device.
+    /// Engine of the last request, even if the plan has no device.
     wanted: Engine,
     source: Source,
     applied: Option<Now>,

@@ -194,5 +194,4 @@ fn row<'a>(id: u64, alert: &'a Alert, context: &impl AlertContext) -> Row<'a> {
 }
 
 #[cfg(test)]
-#[path = "alerts_tests.rs"]
 mod tests;

@@ -264,5 +264,4 @@ fn target(line: &Line) -> String {
 }
 
 #[cfg(test)]
-#[path = "event_tests.rs"]
 mod tests;

@@ -108,5 +108,4 @@ impl Events {
 }
 
 #[cfg(test)]
-#[path = "events_tests.rs"]
 mod tests;

@@ -122,5 +122,4 @@ async fn read(stream: Option<&mut UnixStream>, bytes: &mut [u8]) -> Option<usize
 }
 
 #[cfg(test)]
-#[path = "listener_tests.rs"]
 mod tests;

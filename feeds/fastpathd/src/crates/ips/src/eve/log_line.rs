@@ -74,5 +74,4 @@ fn escaped(text: &str) -> String {
 }
 
 #[cfg(test)]
-#[path = "log_line_tests.rs"]
 mod tests;

@@ -225,5 +225,4 @@ fn behind<'a>(line: &'a [u8], key: &[u8]) -> Option<&'a [u8]> {
 }
 
 #[cfg(test)]
-#[path = "reader_tests.rs"]
 mod tests;

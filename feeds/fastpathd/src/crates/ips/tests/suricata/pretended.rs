@@ -233,7 +233,7 @@ fn host(address: &str) -> Option<u16> {
 }
 
 #[test]
-fn the_form_of_an_encrypted_connection_does_not_end_inspection() {
+fn clear_text_framed_like_tls_or_ssh_stays_inspected() {
     let talks = talks();
     let Some(judged) = judged(&talks, false) else {
         return;

@@ -54,7 +54,7 @@ impl Ports {
     fn stops(&mut self, message: &Message<'_>) -> bool {
         const NEWNETCONF: u16 = 80;
         match message.kind {
-            NEWNETCONF => message.payload.get(4..).is_some_and(is_less),
+            NEWNETCONF => message.payload.get(4..).is_some_and(stops_forwarding),
             libc::RTM_NEWLINK => self.port(message.payload).unwrap_or(false),
             libc::RTM_DELNEIGH => {
                 let index = of_bridge(message.payload);
@@ -88,7 +88,7 @@ fn of_bridge(payload: &[u8]) -> Option<[u8; 4]> {
 }
 
 /// Returns true if one changed setting stops forwarding. A new device reports all its settings.
-fn is_less(attrs: &[u8]) -> bool {
+fn stops_forwarding(attrs: &[u8]) -> bool {
     const IFINDEX: u16 = 1;
     const FORWARDING: u16 = 2;
     const RP_FILTER: u16 = 3;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! Effect of the rules on packets in the real kernel.
 //!
-//! The tests need root and iproute2, and [`offload`] flowtables; otherwise they are skipped with a
-//! message. Instead of Suricata, rules with the effect of its verdict are put into the gate. If the
-//! kernel has queues (the lab's gateway), queues without a listener are tested, too.
+//! The tests need root and iproute2; [`offload`] also needs flowtables. Without them, tests print a
+//! message and are skipped. Rules in the gate replace Suricata's verdict. Kernels with NFQUEUE (the
+//! lab's gateway) also test queues without a listener.
 
 mod blocks;
 mod mirror;

@@ -63,7 +63,7 @@ fn dropped_packets_do_not_count_as_passed() {
 }
 
 #[test]
-fn an_expected_connection_has_not_passed_because_its_master_has() {
+fn an_expected_connection_does_not_inherit_passed_from_its_master() {
     on_a_gateway(|network, nft| async move {
         put(&nft).await;
         let master = network.connection(true, 3000);

@@ -55,7 +55,7 @@ fn status_explains_why_there_is_no_report() {
     assert_eq!((&said["running"], &said["last"]), (&json!(false), &Value::Null));
 }
 
-/// Page, command line and metrics all show this list.
+/// Page, command line and metrics show `status.doctor.last`.
 #[test]
 fn findings_that_have_ended_are_not_reported() {
     let ids = ["accounting-off", "flowtable-differs", "ips-away", "latency-missing"];
