@@ -76,21 +76,15 @@ pub(crate) enum Outcome<P, R> {
     Partly(P, R),
     /// The kernel refused this plan.
     Refused(R, Option<P>),
-    /// The job did not end, or its answer was lost: the same plan may succeed later.
+    /// The job failed without a verdict on this plan (time-out, other result), so the plan may
+    /// succeed later.
     Failed(R, Option<P>),
-}
-
-/// The fallback that is applied instead of the wanted plan.
-#[derive(Debug, Clone, Copy)]
-struct Fallback {
-    /// When the wanted plan is tried again.
-    until: Duration,
 }
 
 /// The wanted plan, the plan in force, and the job between them. `R` is a reason.
 ///
 /// ```text
-/// idle ── wanted ≠ in force, retry_at, fallback.until ──▶ Apply ── done ──▶ idle
+/// idle ── wanted ≠ in force, retry_at, fallback_until ──▶ Apply ── done ──▶ idle
 /// idle ── verify_at, touched ──▶ Apply (of the plan in force) ── done ──▶ idle
 /// idle ── renew ──▶ Renew ── done ──▶ idle
 /// ```
@@ -105,12 +99,13 @@ pub(crate) struct Reconciler<P, R> {
     superseded: bool,
     /// Another program has changed our objects during the job, or the job itself has.
     touched: bool,
-    /// Why the wanted plan is not in force.
+    /// Why the wanted plan is not in force, or the last renewal failed.
     why: Option<R>,
     retry_at: Option<Duration>,
-    fallback: Option<Fallback>,
+    /// Until then, the fallback is applied instead of the wanted plan.
+    fallback_until: Option<Duration>,
     /// The last interval between attempts of a refused plan.
-    pause: Duration,
+    refusal_pause: Duration,
     /// Time of the next verification; `None` for never.
     verify_at: Option<Duration>,
     /// Time of the last reaction to another program.
@@ -128,8 +123,8 @@ impl<P, R> Reconciler<P, R> {
             touched: false,
             why: None,
             retry_at: None,
-            fallback: None,
-            pause: Duration::ZERO,
+            fallback_until: None,
+            refusal_pause: Duration::ZERO,
             verify_at: verifies.then_some(VERIFY_EVERY),
             reacted_at: None,
         }
@@ -148,13 +143,14 @@ impl<P, R> Reconciler<P, R> {
         self.job.as_ref()
     }
 
-    /// Returns why the wanted plan is not in force; `None` if it is, or if that is not known yet.
+    /// Returns why the wanted plan is not in force, or the last renewal failed.
     pub(crate) fn why(&self) -> Option<&R> {
         self.why.as_ref()
     }
 
-    /// Verifies the plan in force within a second.
+    /// Verifies the plan in force within a second, or after the job under way.
     pub(crate) fn verify_soon(&mut self) {
+        self.touched |= self.job.is_some() && self.verify_at.is_some();
         self.verify_at = self.verify_at.map(|_| Duration::ZERO);
     }
 
@@ -180,10 +176,10 @@ impl<P: Plan, R> Reconciler<P, R> {
             self.superseded = self.job.is_some();
             self.retry_at = None;
             if !self.wanted.as_ref().is_some_and(|before| plan.is_refused_like(before)) {
-                self.fallback = None;
-                self.pause = Duration::ZERO;
+                self.fallback_until = None;
+                self.refusal_pause = Duration::ZERO;
             }
-            if self.fallback.is_none() {
+            if self.fallback_until.is_none() {
                 self.why = None;
             }
             self.wanted = Some(plan);
@@ -195,6 +191,7 @@ impl<P: Plan, R> Reconciler<P, R> {
     pub(crate) fn done(&mut self, outcome: Outcome<P, R>, now: Duration) -> Option<Job<P>> {
         let job = self.job.take()?;
         let renews = matches!(job, Job::Renew(_));
+        let verifies = !renews && job.before() == Some(job.plan());
         let plan = job.into_plan();
         let is_target = self.target().as_ref() == Some(&plan);
         let is_outdated = std::mem::take(&mut self.superseded) && !is_target;
@@ -202,10 +199,10 @@ impl<P: Plan, R> Reconciler<P, R> {
         match outcome {
             Outcome::Applied => {
                 if plan.fallback().is_some() {
-                    self.pause = Duration::ZERO;
+                    self.refusal_pause = Duration::ZERO;
                 }
                 // The refusal of the wanted plan stays as the reason for its fallback.
-                if is_target && self.fallback.is_none() {
+                if is_target && self.fallback_until.is_none() {
                     self.why = None;
                 }
                 self.in_force = Some(plan);
@@ -215,16 +212,21 @@ impl<P: Plan, R> Reconciler<P, R> {
                 self.retry_at = Some(now + RETRY);
                 self.in_force = Some(part);
             }
-            Outcome::Refused(why, left) if plan.fallback().is_some() => {
+            Outcome::Refused(why, left)
+                if plan.fallback().is_some() && self.wanted.as_ref() == Some(&plan) =>
+            {
                 self.why = Some(why);
-                self.pause = (self.pause * 2).clamp(RETRY, MAX_RETRY);
-                self.fallback = Some(Fallback { until: now + self.pause });
+                self.refusal_pause = (self.refusal_pause * 2).clamp(RETRY, MAX_RETRY);
+                self.fallback_until = Some(now + self.refusal_pause);
                 self.in_force = left;
             }
             Outcome::Refused(why, left) | Outcome::Failed(why, left) => {
-                self.why = Some(why);
-                if !renews || left.is_none() {
-                    self.retry_at = Some(now + RETRY);
+                // A verification without a result says nothing about the wanted plan.
+                if !verifies || left.as_ref() != Some(&plan) {
+                    self.why = Some(why);
+                    if !renews || left.is_none() {
+                        self.retry_at = Some(now + RETRY);
+                    }
                 }
                 self.in_force = left;
             }
@@ -233,7 +235,7 @@ impl<P: Plan, R> Reconciler<P, R> {
             // The outcome says nothing about the plan that is wanted now.
             self.why = None;
             self.retry_at = None;
-            self.fallback = None;
+            self.fallback_until = None;
         }
         if std::mem::take(&mut self.touched) {
             match &mut self.verify_at {
@@ -246,23 +248,21 @@ impl<P: Plan, R> Reconciler<P, R> {
 
     /// Returns a job that is due. Called once a second.
     pub(crate) fn second(&mut self, now: Duration) -> Option<Job<P>> {
-        if self.job.is_some() {
+        self.retry_due(now).or_else(|| self.verification(now))
+    }
+
+    /// Returns the job that tries a failed or refused plan again, if that is due.
+    pub(crate) fn retry_due(&mut self, now: Duration) -> Option<Job<P>> {
+        if self.job.is_some() || self.retry_at.or(self.fallback_until).is_none_or(|at| now < at) {
             return None;
         }
-        let retries = match (self.retry_at, self.fallback) {
-            (Some(at), _) => now >= at,
-            (None, Some(fallback)) => now >= fallback.until,
-            (None, None) => false,
-        };
-        if retries {
-            self.retry_at = None;
-            self.fallback = None;
-            if let Some(job) = self.next() {
-                return Some(job);
-            }
+        self.retry_at = None;
+        self.fallback_until = None;
+        let next = self.next();
+        if next.is_none() {
             self.why = None;
         }
-        self.verification(now)
+        next
     }
 
     /// Handles the report that other programs, or the job under way, have changed our objects.
@@ -349,7 +349,7 @@ impl<P: Plan, R> Reconciler<P, R> {
     /// Returns the wanted plan, or its fallback while that is applied.
     fn target(&self) -> Option<P> {
         let wanted = self.wanted.as_ref()?;
-        self.fallback.and_then(|_| wanted.fallback()).or_else(|| Some(wanted.clone()))
+        self.fallback_until.and_then(|_| wanted.fallback()).or_else(|| Some(wanted.clone()))
     }
 }
 

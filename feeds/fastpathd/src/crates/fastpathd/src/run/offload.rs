@@ -149,16 +149,12 @@ pub(crate) async fn read_rules(nft: &NftCommand) -> Result<ForeignRules, String>
 fn run_job(job: Job, core: &Core, io: &Io) {
     let (nft, events, lock) = (io.nft.clone(), io.events.clone(), io.table_lock.clone());
     let blocks = core.ips().blocks(core.now().mono);
-    let replaces = match &job {
-        Job::Apply { plan, in_force } => in_force.as_ref() != Some(plan),
-        Job::Renew(_) => true,
-    };
-    let counts = core.ips().inspection().is_enabled() && replaces;
+    let counts = core.ips().inspection().is_enabled();
     let tunnels = core.network().topology().tunnels(true);
     spawn_local(async move {
         let _guard = lock.lock().await;
         if counts {
-            // Replacing the table resets its counters, so read them first.
+            // The job may replace the table, which resets its counters, so read them first.
             read_table(&nft, &events).await;
         }
         let ports = hardware_ports(&job, &tunnels);

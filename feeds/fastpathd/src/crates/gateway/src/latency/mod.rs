@@ -96,12 +96,18 @@ impl State {
     }
 
     /// Notes queueing disciplines and the state of the ifb. A change, perhaps by another program,
-    /// triggers a verification.
+    /// triggers a retry or a verification, at most every two seconds.
     fn see(&mut self, queues: &[QueueingDiscipline], is_up: bool, now: Now) -> Option<Job> {
         if self.seen.0 == queues && self.seen.1 == is_up {
             return None;
         }
+        let is_shut = self.seen.1 && !is_up;
         self.seen = (queues.to_vec(), is_up);
+        if is_shut {
+            // Until the ifb is up again, packets that filters redirect to it are dropped.
+            self.queues.verify_soon();
+            return self.queues.second(now.mono);
+        }
         // Another program may have left a device to us.
         self.queues.retry(now.mono).or_else(|| self.queues.touched(now.mono))
     }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The eBPF engine: requests programs for devices, installs and removes flows, and reports their
-//! counters to the flow table. `queues.rs` finds queues that programs would bypass.
+//! The eBPF engine: installs and removes flows, and reports their counters to the flow table.
+//! `attach.rs` requests programs for devices and opens their maps; `queues.rs` finds queues that
+//! programs would bypass, and lost programs.
 
 use std::collections::BTreeSet;
 use std::time::Duration;

@@ -48,15 +48,32 @@ pub struct JobFailure {
     pub(crate) why: String,
     /// nft or the kernel refused the rules; false if nft was too slow or killed.
     pub(crate) is_verdict: bool,
-    /// The table may be neither the plan before nor the new one.
-    pub(crate) is_stuck: bool,
+    /// What is known about the table.
+    pub(crate) left: Left,
+}
+
+/// What a failed job leaves.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Left {
+    /// The table was not read.
+    Unread,
+    /// The table before.
+    Before,
+    /// The table may be neither the one before nor the new one.
+    Unknown,
 }
 
 impl JobFailure {
     #[must_use]
     pub fn of(error: &ApplyError) -> Self {
-        let is_stuck = matches!(error, ApplyError::Stuck { .. });
-        Self { why: chain(error), is_verdict: error.is_verdict(), is_stuck }
+        let left = if matches!(error, ApplyError::ReadBack(_)) {
+            Left::Unread
+        } else if matches!(error, ApplyError::Stuck { .. }) {
+            Left::Unknown
+        } else {
+            Left::Before
+        };
+        Self { why: chain(error), is_verdict: error.is_verdict(), left }
     }
 
     /// Shortens nft's message to its first line; the rest points into a script that the
@@ -92,8 +109,8 @@ pub struct EngineReport {
 }
 
 config::coded! {
-    /// Why the wanted engine is not in force, or the last change was refused. `said` is the text of
-    /// nft or the kernel.
+    /// Why the wanted engine is not in force, or the last change or renewal failed. `said` is the
+    /// text of nft or the kernel.
     pub(crate) enum EngineReason {
         Waiting = "waiting", "waiting for the configuration";
         NoDevice = "no-device", "no device that packets are forwarded through was found";
@@ -165,13 +182,13 @@ impl Flowtable {
                 }
                 outcome(plan, how)
             }
-            Err(JobFailure { why, is_verdict, is_stuck }) => {
+            Err(JobFailure { why, is_verdict, left }) => {
                 if renews || plan.unread {
                     // Flows of the plan in force still have to leave the flowtable.
                     self.renew_at = Some(now.mono + RETRY);
                 }
                 let reason = EngineReason::Refused { said: why };
-                let left = in_force.filter(|_| !is_stuck);
+                let left = in_force.filter(|_| !self.is_damaged(left));
                 if is_verdict {
                     Outcome::Refused(reason, left)
                 } else {
@@ -184,7 +201,10 @@ impl Flowtable {
 
     /// Returns a job that is due. Called once a second.
     pub(crate) fn second(&mut self, now: Now) -> Option<Job> {
-        self.renewal(now).or_else(|| self.table.second(now.mono))
+        self.table
+            .retry_due(now.mono)
+            .or_else(|| self.renewal(now))
+            .or_else(|| self.table.second(now.mono))
     }
 
     /// Renews the flowtable because hosts have moved to other ports: flows stay on the slow path
@@ -210,8 +230,9 @@ impl Flowtable {
         if self.table.job().is_some() || self.renew_at.is_none_or(|at| now.mono < at) {
             return None;
         }
+        let has_flowtable = self.in_force()?.has_flowtable();
         self.renew_at = None;
-        if !self.in_force()?.has_flowtable() {
+        if !has_flowtable {
             return None;
         }
         self.renewed_at = Some(now.mono);
@@ -251,6 +272,16 @@ impl Flowtable {
     #[must_use]
     pub fn coming(&self) -> Option<&Plan> {
         self.table.job().map(Job::plan).or(self.in_force())
+    }
+
+    /// Returns true if the table is not the plan in force after a failure of the job under way: a
+    /// verification reads the table first, and fails later only if it differs.
+    pub(crate) fn is_damaged(&self, left: Left) -> bool {
+        match left {
+            Left::Unread => false,
+            Left::Before => self.is_verifying(),
+            Left::Unknown => true,
+        }
     }
 
     /// Returns true if the job under way brings back what another program has changed.

@@ -61,6 +61,8 @@ pub enum Effect {
 #[derive(Debug)]
 pub struct State {
     flowtable: Flowtable,
+    /// The rules in force were not ours for a while, so flows have to pass them again.
+    is_damaged: bool,
     ebpf: EbpfEngine,
     revocations: Revocations,
     foreign: foreign::State,
@@ -75,6 +77,7 @@ impl State {
     pub(crate) fn new() -> Self {
         Self {
             flowtable: Flowtable::new(),
+            is_damaged: false,
             ebpf: EbpfEngine::new(),
             revocations: Revocations::default(),
             foreign: foreign::State::default(),

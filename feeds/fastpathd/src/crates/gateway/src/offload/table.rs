@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Handles outcomes of jobs and foreign changes to the table, and revokes offloaded flows.
-//! Intervals and retries are in `flowtable.rs`.
+//! Handles outcomes of jobs and foreign changes to the table, and revokes offloaded flows. Retries
+//! and verifications are in `reconcile.rs`, renewals in `flowtable.rs`.
 
 use ctnetlink::{Revision, Touch};
 use flows::{FlowTable, Now};
@@ -21,15 +21,23 @@ impl State {
         result: Result<Applied, JobFailure>,
         now: Now,
     ) -> (Option<Effect>, bool) {
-        let is_unchanged = result == Ok(Applied::Unchanged);
-        let is_restored = self.flowtable.is_verifying() && result.is_ok() && !is_unchanged;
-        if is_restored {
-            log::warn!("table inet fastpath was changed or removed from outside: restored");
-        }
+        let mut is_restored = false;
         match &result {
-            Ok(_) if is_unchanged => {}
-            Ok(how) => log::info!("table inet fastpath: {how:?}"),
-            Err(JobFailure { why, .. }) => log::error!("applying table inet fastpath: {why}"),
+            Ok(how) => {
+                // The kernel removes a device that is deleted; that changes no rule.
+                let rules_changed = !matches!(how, Applied::Unchanged | Applied::Devices);
+                is_restored = self.flowtable.is_verifying() && rules_changed;
+                if is_restored {
+                    log::warn!("table inet fastpath was changed or removed from outside: restored");
+                } else if *how != Applied::Unchanged {
+                    log::info!("table inet fastpath: {how:?}");
+                }
+                is_restored |= std::mem::take(&mut self.is_damaged);
+            }
+            Err(JobFailure { why, left, .. }) => {
+                log::error!("failed to apply the rules: {why}");
+                self.is_damaged |= self.flowtable.is_damaged(*left);
+            }
         }
         let result = result.map_err(JobFailure::brief);
         (self.flowtable.applied(result, now).map(Effect::Run), is_restored)

@@ -97,13 +97,13 @@ fn a_damaged_table_is_restored_at_once_although_a_change_was_refused() {
 }
 
 #[test]
-fn a_table_that_cannot_be_read_is_reported_and_counts_as_in_force() {
+fn a_table_that_cannot_be_read_counts_as_in_force() {
     let mut router = Router::running("flowtable");
     while router.job.is_none() {
         router.second();
     }
     router.end_job(JobEnd::Refused);
-    router.assert_active(Engine::Flowtable, "the table cannot be read");
+    router.assert_active(Engine::Flowtable, "");
     router.table.clear();
     router.pass(30);
     assert!(!router.table.is_empty(), "the next reading finds that it is gone");
@@ -111,6 +111,29 @@ fn a_table_that_cannot_be_read_is_reported_and_counts_as_in_force() {
 }
 
 /// Flows may have passed the rules that were changed.
+#[test]
+fn a_table_that_cannot_be_restored_ends_the_offload_until_it_is() {
+    let mut router = Router::running("ebpf");
+    router.connect(1);
+    router.drain();
+    router.table.push_str("# by another program\n");
+    while router.job.is_none() {
+        router.second();
+    }
+    router.end_job(JobEnd::Refused);
+    router.assert_active(Engine::Off, REFUSED);
+    assert_ne!(router.flow("path"), "ebpf");
+    router.requests.clear();
+    while router.job.is_none() {
+        router.second();
+    }
+    router.end_job(JobEnd::Done);
+    let clears = |one: &conntrack::Effect| matches!(one, conntrack::Effect::ClearMarks(..));
+    assert!(router.requests.iter().any(clears), "{:?}", router.requests);
+    router.pass(1);
+    router.assert_active(Engine::Ebpf, "");
+}
+
 #[test]
 fn a_restored_table_revokes_all_flows() {
     let mut router = Router::running("ebpf");

@@ -34,7 +34,7 @@ use crate::fixture::{
     alert, core, established, lab_dump, lab_firewall, lab_network, machine_sample,
 };
 use crate::offload::ebpf::{AttachOutcome, AttachRequest, OpenMaps, Waiting};
-use crate::offload::flowtable::{EngineReport, Job, JobFailure};
+use crate::offload::flowtable::{EngineReport, Job, JobFailure, Left};
 use crate::offload::programs::Program;
 use crate::offload::programs::ProgramsReason;
 use crate::sys::kernel::Readings;
@@ -284,12 +284,16 @@ impl Router {
     }
 
     fn apply(&mut self, job: &Job, end: JobEnd) -> Result<Applied, JobFailure> {
-        let failure =
-            |why: &str, is_verdict| JobFailure { why: why.to_owned(), is_verdict, is_stuck: false };
+        let failure = |why: &str, is_verdict| JobFailure {
+            why: why.to_owned(),
+            is_verdict,
+            left: Left::Before,
+        };
         let plan = job.plan();
         if matches!(job, Job::Apply { .. }) && self.table == rules_of(plan) {
             // nft only lists the table.
-            let unread = failure("the table cannot be read", false);
+            let unread =
+                JobFailure { left: Left::Unread, ..failure("the table cannot be read", false) };
             return if end == JobEnd::Refused { Err(unread) } else { Ok(Applied::Unchanged) };
         }
         let mut possible = plan.clone();

@@ -60,6 +60,9 @@ impl EbpfEngine {
     /// Returns a request to attach programs again if another program removed their clsact.
     pub(super) fn see_lost(&mut self, topology: &Topology, now: Now) -> Option<AttachRequest> {
         let request = self.attached.wanted()?;
+        if self.attached.job().is_some_and(|job| job.before().is_none()) {
+            return None;
+        }
         let has_clsact = |program: &Program| {
             // A removed device has not lost its clsact.
             let Some(link) = topology.link_named(&program.device) else { return true };

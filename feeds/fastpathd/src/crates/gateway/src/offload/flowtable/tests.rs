@@ -26,7 +26,7 @@ fn plan(engine: Engine, devices: &[&str]) -> Plan {
 }
 
 fn refusal(why: &str) -> JobFailure {
-    JobFailure { why: why.to_owned(), is_verdict: true, is_stuck: false }
+    JobFailure { why: why.to_owned(), is_verdict: true, left: Left::Before }
 }
 
 /// Returns the job that verifies a plan in force.
@@ -191,7 +191,7 @@ fn a_timeout_does_not_fall_back_to_software() {
     let slow = || JobFailure {
         why: "it did not end within 10s".to_owned(),
         is_verdict: false,
-        is_stuck: false,
+        left: Left::Before,
     };
     // The first job times out.
     let mut flowtable = Flowtable::new();
@@ -436,13 +436,39 @@ fn a_changed_table_is_restored_at_once_although_a_plan_was_refused() {
 fn a_table_that_is_neither_plan_is_not_in_force() {
     let mut flowtable = running(&["lan1"]);
     flowtable.request(plan(Engine::Flowtable, &["lan1", "lan2"]), Source::Config);
-    let stuck = JobFailure { is_verdict: false, is_stuck: true, ..refusal("rollback failed") };
+    let stuck = JobFailure { is_verdict: false, left: Left::Unknown, ..refusal("rollback failed") };
     assert_eq!(flowtable.applied(Err(stuck), at(10)), None);
     assert_eq!(flowtable.in_force(), None);
     assert_eq!(flowtable.report(at(10)).why, "rollback failed");
     let again = flowtable.second(at(40));
     assert_eq!(again.as_ref().and_then(Job::before), None);
     assert_eq!(applied_plan(again), plan(Engine::Flowtable, &["lan1", "lan2"]));
+}
+
+#[test]
+fn a_failed_verification_changes_neither_reason_nor_retry() {
+    let mut flowtable = running(&["lan1"]);
+    flowtable.request(plan(Engine::Flowtable, &["lan1", "lan9"]), Source::Config);
+    flowtable.applied(Err(refusal("no lan9")), at(10));
+    assert!(is_verification(flowtable.second(at(30)).as_ref()));
+    let unread = JobFailure { is_verdict: false, left: Left::Unread, ..refusal("killed") };
+    assert_eq!(flowtable.applied(Err(unread), at(31)), None);
+    assert_eq!(flowtable.report(at(31)).why, "no lan9");
+    assert_eq!(flowtable.in_force(), Some(&plan(Engine::Flowtable, &["lan1"])));
+    assert_eq!(applied_plan(flowtable.second(at(40))).devices.len(), 2);
+}
+
+#[test]
+fn a_refused_plan_is_retried_although_a_renewal_is_always_due() {
+    let mut flowtable = running(&["lan1"]);
+    flowtable.request(plan(Engine::Flowtable, &["lan1", "lan9"]), Source::Config);
+    flowtable.applied(Err(refusal("no lan9")), at(10));
+    for second in 11..40 {
+        flowtable.revoke(at(second));
+        flowtable.applied(Ok(Applied::Replaced), at(second));
+    }
+    flowtable.renew_at = Some(at(40).mono);
+    assert_eq!(applied_plan(flowtable.second(at(40))).devices.len(), 2);
 }
 
 #[test]

@@ -14,7 +14,7 @@ use crate::fixture::{
     ask, configuration, core, established, lab_dump, lab_firewall, lab_network, running,
 };
 use crate::offload;
-use crate::offload::flowtable::{Job, JobFailure};
+use crate::offload::flowtable::{Job, JobFailure, Left};
 use crate::sys::kernel::Readings;
 
 #[test]
@@ -59,7 +59,7 @@ fn a_refused_engine_leaves_the_old_one_in_force_and_reports_why() {
     core.command(Engine::FlowtableHw);
     core.applied(Err(JobFailure {
         is_verdict: true,
-        is_stuck: false,
+        left: Left::Before,
         why: "lan1 cannot offload\n\tflowtable ft {\n\t^^".into(),
     }));
     let engine = ask(&mut core, "status", json!({}))["engine"].take();
