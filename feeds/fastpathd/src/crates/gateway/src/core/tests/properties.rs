@@ -107,6 +107,18 @@ fn any_step() -> impl Strategy<Value = Step> {
     ]
 }
 
+/// Steps that concern blocked sources.
+fn blocking_step() -> impl Strategy<Value = Step> {
+    prop_oneof![
+        4 => (0_u8..3).prop_map(Step::Offend),
+        4 => any::<bool>().prop_map(Step::Block),
+        1 => any::<bool>().prop_map(Step::Removed),
+        1 => any_job_end().prop_map(Step::Job),
+        1 => any::<bool>().prop_map(|on| Step::Configure(Engine::Flowtable, on)),
+        1 => Just(Step::Second),
+    ]
+}
+
 /// Model of the engine that the administrator wants.
 #[derive(Debug, Default)]
 struct Wanted {
@@ -314,5 +326,20 @@ proptest! {
             router.settle(&mut wanted);
             router.assert_settled(wanted.engine());
         }
+    }
+
+    #[test]
+    fn no_source_is_listed_as_blocked_that_the_kernel_does_not_block(
+        steps in prop::collection::vec(blocking_step(), 1..16),
+    ) {
+        let mut router = Router::running("flowtable");
+        let mut wanted = Wanted::default();
+        router.step(&Step::Configure(Engine::Flowtable, true), &mut wanted);
+        router.drain();
+        for step in &steps {
+            router.step(step, &mut wanted);
+        }
+        router.settle(&mut wanted);
+        router.assert_settled(Engine::Flowtable);
     }
 }
