@@ -94,7 +94,7 @@ test('the hook is chosen in the settings, and the overview shows it', async ({ p
   await configure(router, 'auto');
   await page.setViewportSize({ width: 320, height: 640 });
   await open(page, 'overview');
-  await programs(page).getByRole('link', { name: 'Choose the hook' }).click();
+  await programs(page).getByRole('link', { name: 'Hook setting' }).click();
   const hook = page.getByRole('combobox', { name: 'eBPF hook' });
   await hook.selectOption('Generic XDP');
   // The page describes the cost before the change.
