@@ -171,20 +171,20 @@ impl<P, R> Reconciler<P, R> {
 impl<P: Plan, R> Reconciler<P, R> {
     /// Wants a plan. The same plan again changes nothing. Returns the next job.
     pub(crate) fn want(&mut self, plan: P) -> Option<Job<P>> {
-        let is_new = self.wanted.as_ref() != Some(&plan);
-        if is_new {
-            self.superseded = self.job.is_some();
-            self.retry_at = None;
-            if !self.wanted.as_ref().is_some_and(|before| plan.is_refused_like(before)) {
-                self.fallback_until = None;
-                self.refusal_pause = Duration::ZERO;
-            }
-            if self.fallback_until.is_none() {
-                self.why = None;
-            }
-            self.wanted = Some(plan);
+        if self.wanted.as_ref() == Some(&plan) {
+            return None;
         }
-        if is_new { self.next() } else { None }
+        self.superseded = self.job.is_some();
+        self.retry_at = None;
+        if !self.wanted.as_ref().is_some_and(|before| plan.is_refused_like(before)) {
+            self.fallback_until = None;
+            self.refusal_pause = Duration::ZERO;
+        }
+        if self.fallback_until.is_none() {
+            self.why = None;
+        }
+        self.wanted = Some(plan);
+        self.next()
     }
 
     /// Handles the outcome of the job. Returns the next one.
