@@ -5,7 +5,6 @@
 use plugin::{Bus, Call, CallReason, Map, Object, Refusal, map, method};
 use serde_json::{Value, json};
 
-use crate::access;
 use crate::administrator;
 use crate::caller::Caller;
 use crate::cuts::Cut;
@@ -22,6 +21,7 @@ use crate::transaction::{Changes, Order, Waiting};
 use crate::uci::{Broken, Uci};
 use crate::undo::{Undo, inverse};
 use crate::validate;
+use crate::zone_access;
 use ::uci::{Package, Packages, Setting};
 
 /// Default time to confirm, seconds.
@@ -92,7 +92,7 @@ async fn check(call: &Call) -> Result<Map, Refusal> {
         ("diff", json!(diff::lines(&judged.draft))),
         ("cuts", json!(judged.cuts)),
         ("exposes", json!(judged.exposes)),
-        ("access", json!(access::access(&judged.draft))),
+        ("access", json!(zone_access::access(&judged.draft))),
     ]))
 }
 

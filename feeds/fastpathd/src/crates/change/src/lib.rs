@@ -10,7 +10,6 @@
 //! The core is pure; `uci`, `caller`, `store` and `administrator` access the router, `api` and
 //! `transaction` join them.
 
-mod access;
 mod administrator;
 mod api;
 mod caller;
@@ -40,6 +39,7 @@ mod uci;
 mod undo;
 mod validate;
 mod watch;
+mod zone_access;
 mod zone_pairs;
 
 pub use ::uci::text as file_text;

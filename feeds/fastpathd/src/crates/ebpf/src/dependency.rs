@@ -26,7 +26,7 @@ pub enum Dependency {
 
 /// One end of a connection, as a destination of packets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Place {
+pub struct Destination {
     pub address: IpAddr,
     /// Next hop, if the address alone does not determine it.
     pub route: Option<NextHop>,

@@ -13,7 +13,7 @@ use model::Connection;
 use crate::connection::{
     EntryGrowth, EntryReading, Extension, Installation, Position, Stage, Timeouts,
 };
-use crate::dependency::{DependencyChange, Endpoint, Place};
+use crate::dependency::{DependencyChange, Destination, Endpoint};
 use crate::entry::{Entry, InstallRefusal, Key, TCP};
 use crate::exits::PortExits;
 use crate::table::{ConnectionTable, Slot};
@@ -358,15 +358,15 @@ impl OffloadEngine {
     }
 
     /// Removes connections with endpoints that differ after `changes`. `endpoint` returns the
-    /// current endpoint of a place.
+    /// current endpoint of a destination.
     pub fn changed(
         &mut self,
         changes: &[DependencyChange],
-        endpoint: impl Fn(Place) -> Option<Endpoint>,
+        endpoint: impl Fn(Destination) -> Option<Endpoint>,
         now: Duration,
     ) {
-        for place in self.table.touched(changes) {
-            for id in self.table.moved(place, endpoint(place)) {
+        for destination in self.table.touched(changes) {
+            for id in self.table.moved(destination, endpoint(destination)) {
                 self.leave(id, RemovalCause::Moved, now);
             }
         }

@@ -11,7 +11,7 @@ use ctnetlink::Counters;
 use model::Connection;
 
 use crate::connection::{EntryGrowth, EntryReading, Extension, Installation, Left, Timeouts};
-use crate::dependency::{DependencyChange, Endpoint, Place};
+use crate::dependency::{DependencyChange, Destination, Endpoint};
 use crate::entry::{Entry, InstallRefusal, Key, connect, reject};
 
 /// A connection with fewer packets counts as new.
@@ -39,7 +39,7 @@ struct Held {
     installation: u64,
     keys: [Key; 2],
     /// The ends that packets are sent to: initiator, responder.
-    places: [Place; 2],
+    destinations: [Destination; 2],
     fate: Fate,
     /// Sum of packets of both entries up to the last reading.
     packets: u64,
@@ -59,7 +59,7 @@ impl Held {
     }
 }
 
-/// Endpoint of a place, with the connections to it.
+/// Endpoint of a destination, with the connections to it.
 #[derive(Debug)]
 struct Station {
     endpoint: Endpoint,
@@ -95,7 +95,7 @@ pub struct ConnectionTable {
     used: [usize; 2],
     /// Entries of dropped connections in the maps of IPv4 and IPv6.
     rejected: [usize; 2],
-    stations: HashMap<Place, Station>,
+    stations: HashMap<Destination, Station>,
     /// Candidates for eviction; the best one comes last.
     victims: Vec<u64>,
     evicted: u64,
@@ -205,17 +205,17 @@ impl ConnectionTable {
         for (direction, key) in keys.into_iter().enumerate() {
             self.keys.insert(key, Slot { id: connection.id, direction, ..Slot::default() });
         }
-        let places = places(&connection, &ends);
-        for (place, endpoint) in places.into_iter().zip(ends) {
+        let destinations = destinations(&connection, &ends);
+        for (destination, endpoint) in destinations.into_iter().zip(ends) {
             let new = || Station { endpoint, connections: HashSet::new() };
-            self.stations.entry(place).or_insert_with(new).connections.insert(connection.id);
+            self.stations.entry(destination).or_insert_with(new).connections.insert(connection.id);
         }
         self.installations += 1;
         let held = Held {
             connection,
             installation: self.installations,
             keys,
-            places,
+            destinations,
             fate,
             packets: 0,
             active: now,
@@ -245,11 +245,11 @@ impl ConnectionTable {
         let family = family(&held.keys[0]);
         self.used[family] -= 2;
         self.rejected[family] -= if held.fate == Fate::Forwarded { 0 } else { 2 };
-        for place in &held.places {
-            if let Some(station) = self.stations.get_mut(place) {
+        for destination in &held.destinations {
+            if let Some(station) = self.stations.get_mut(destination) {
                 station.connections.remove(&id);
                 if station.connections.is_empty() {
-                    self.stations.remove(place);
+                    self.stations.remove(destination);
                 }
             }
         }
@@ -282,17 +282,20 @@ impl ConnectionTable {
 
     /// Returns the ends with an endpoint that may differ after these changes.
     #[must_use]
-    pub fn touched(&self, changes: &[DependencyChange]) -> Vec<Place> {
+    pub fn touched(&self, changes: &[DependencyChange]) -> Vec<Destination> {
         let stations = self.stations.iter();
         stations
-            .filter(|(place, at)| changes.iter().any(|c| c.touches(place.address, &at.endpoint)))
-            .map(|(place, _)| *place)
+            .filter(|(destination, at)| {
+                changes.iter().any(|c| c.touches(destination.address, &at.endpoint))
+            })
+            .map(|(destination, _)| *destination)
             .collect()
     }
 
-    /// Updates the endpoint of a place (`None` if unknown). Returns connections with wrong entries.
-    pub fn moved(&mut self, place: Place, endpoint: Option<Endpoint>) -> Vec<u64> {
-        let Some(station) = self.stations.get_mut(&place) else { return Vec::new() };
+    /// Updates the endpoint of a destination (`None` if unknown). Returns connections with wrong
+    /// entries.
+    pub fn moved(&mut self, destination: Destination, endpoint: Option<Endpoint>) -> Vec<u64> {
+        let Some(station) = self.stations.get_mut(&destination) else { return Vec::new() };
         match endpoint {
             Some(endpoint) if endpoint.side == station.endpoint.side => {
                 station.endpoint = endpoint;
@@ -406,11 +409,11 @@ impl ConnectionTable {
 }
 
 /// Returns both ends of a connection with these endpoints.
-fn places(connection: &Connection, ends: &[Endpoint; 2]) -> [Place; 2] {
+fn destinations(connection: &Connection, ends: &[Endpoint; 2]) -> [Destination; 2] {
     let [initiator, responder] = ends;
     [
-        Place { address: connection.orig.src, route: initiator.route },
-        Place { address: connection.reply.src, route: responder.route },
+        Destination { address: connection.orig.src, route: initiator.route },
+        Destination { address: connection.reply.src, route: responder.route },
     ]
 }
 

@@ -18,8 +18,8 @@ mod latency;
 mod migration;
 mod offload;
 mod others;
+mod packet_rules;
 mod pppoe;
-mod rules;
 mod sqm;
 mod system;
 
@@ -42,7 +42,7 @@ pub(crate) const CHECKS: &[&[Check]] = &[
     latency::CHECKS,
     sqm::CHECKS,
     offload::CHECKS,
-    rules::CHECKS,
+    packet_rules::CHECKS,
     bridge::CHECKS,
     cpu::CHECKS,
     conntrack::CHECKS,

@@ -222,8 +222,8 @@ fn removes_connections_with_a_changed_endpoint() {
     engine.changed(&change, |_| Some(endpoint(2)), s(1));
     assert_eq!(engine.report(), Report::default());
     let asked = std::cell::RefCell::new(Vec::new());
-    let moved = |place: Place| {
-        asked.borrow_mut().push(place.address);
+    let moved = |destination: Destination| {
+        asked.borrow_mut().push(destination.address);
         Some(endpoint(3))
     };
     engine.changed(&change, moved, s(1));

@@ -41,8 +41,8 @@ fn host(last: u8) -> IpAddr {
 }
 
 /// Returns a host that is reached by its address alone.
-fn place(last: u8) -> Place {
-    Place { address: host(last), route: None }
+fn destination(last: u8) -> Destination {
+    Destination { address: host(last), route: None }
 }
 
 /// Connection `id` from `10.0.0.from` to `10.0.0.to`.
@@ -71,8 +71,8 @@ impl World {
     }
 
     fn install(&mut self, connection: Connection, now: u64) -> Result<[Key; 2], InstallRefusal> {
-        let places = [endpoint(1, 1), endpoint(2, 2)];
-        let taken = self.table.install(connection, places, s(now))?;
+        let ends = [endpoint(1, 1), endpoint(2, 2)];
+        let taken = self.table.install(connection, ends, s(now))?;
         Ok(self.put(taken))
     }
 
@@ -131,11 +131,12 @@ fn a_change_removes_only_connections_that_depend_on_it() {
     let mut world = World::new(64);
     world.install(connection(1, 1, 2, 6), 0).unwrap();
     world.install(connection(2, 1, 3, 6), 0).unwrap();
-    let places = [endpoint(4, 7), endpoint(2, 2)];
-    world.table.install(connection(3, 8, 9, 6), places, s(0)).unwrap();
+    let ends = [endpoint(4, 7), endpoint(2, 2)];
+    world.table.install(connection(3, 8, 9, 6), ends, s(0)).unwrap();
     let touched = |world: &World, change: DependencyChange| {
-        let places = world.table.touched(&[change]);
-        let mut found: Vec<IpAddr> = places.iter().map(|place| place.address).collect();
+        let destinations = world.table.touched(&[change]);
+        let mut found: Vec<IpAddr> =
+            destinations.iter().map(|destination| destination.address).collect();
         found.sort();
         found
     };
@@ -147,10 +148,10 @@ fn a_change_removes_only_connections_that_depend_on_it() {
     assert_eq!(touched(&world, DependencyChange::All).len(), 5);
     // The endpoint is the same, but depends on other objects.
     let same = Endpoint { dependencies: vec![Dependency::Vlans(5)], ..endpoint(2, 2) };
-    assert!(world.table.moved(place(2), Some(same)).is_empty());
+    assert!(world.table.moved(destination(2), Some(same)).is_empty());
     assert_eq!(touched(&world, DependencyChange::Vlans), [host(2)]);
-    assert_eq!(world.table.moved(place(2), Some(endpoint(5, 2))), [1]);
-    let mut gone = world.table.moved(place(1), None);
+    assert_eq!(world.table.moved(destination(2), Some(endpoint(5, 2))), [1]);
+    let mut gone = world.table.moved(destination(1), None);
     gone.sort_unstable();
     assert_eq!(gone, [1, 2]);
     for id in [1, 2, 3] {
@@ -169,7 +170,7 @@ fn an_address_may_have_several_next_hops() {
     world.table.install(connection(1, 1, 2, 6), [endpoint(1, 1), by(5)], s(0)).unwrap();
     world.table.install(connection(2, 3, 2, 6), [endpoint(1, 3), by(6)], s(0)).unwrap();
     let link = |device| DependencyChange::Dependency(Dependency::Link(device));
-    let second = Place { address: host(2), route: next_hop(6) };
+    let second = Destination { address: host(2), route: next_hop(6) };
     assert_eq!(world.table.touched(&[link(6)]), [second]);
     assert_eq!(world.table.moved(second, None), [2]);
     let routes = [DependencyChange::Route(host(2), 32)];
@@ -271,8 +272,8 @@ fn extends_the_timeout_of_a_removed_connection() {
 #[test]
 fn counts_dropped_packets_by_rule_until_they_expire() {
     let mut world = World::new(64);
-    let places = [endpoint(1, 1), endpoint(2, 2)];
-    let taken = world.table.reject(connection(1, 1, 2, 6), places, 2_100_498, s(60), s(0)).unwrap();
+    let ends = [endpoint(1, 1), endpoint(2, 2)];
+    let taken = world.table.reject(connection(1, 1, 2, 6), ends, 2_100_498, s(60), s(0)).unwrap();
     assert!(taken.entries.iter().all(|(_, entry)| entry.drop == Some(2_100_498)));
     let [key, _] = world.put(taken);
     world.pass(&key, 5);
@@ -287,8 +288,8 @@ fn counts_dropped_packets_by_rule_until_they_expire() {
 fn dropped_connections_fill_a_sixteenth_of_each_map() {
     let mut table = ConnectionTable::new(64);
     let reject = |table: &mut ConnectionTable, connection: Connection| {
-        let places = [endpoint(1, 1), endpoint(2, 2)];
-        table.reject(connection, places, 1, s(60), s(0)).map(|_| ())
+        let ends = [endpoint(1, 1), endpoint(2, 2)];
+        table.reject(connection, ends, 1, s(60), s(0)).map(|_| ())
     };
     let refused = |table: &mut ConnectionTable, of: &dyn Fn(u64) -> Connection| {
         (0..10).filter(|id| reject(table, of(*id)) == Err(InstallRefusal::Full)).count()
@@ -359,7 +360,7 @@ proptest! {
                     }
                 }
                 Step::Move(last, device) => {
-                    for id in world.table.moved(place(last), Some(endpoint(device, 1))) {
+                    for id in world.table.moved(destination(last), Some(endpoint(device, 1))) {
                         world.leave(id);
                     }
                 }

@@ -150,7 +150,8 @@ fn heartbeat_runs_in_the_kernel() {
 #[test]
 fn the_next_engine_adopts_entries_of_the_first() {
     let Some(loaded) = Loaded::new("engine", 64) else { return };
-    let place = |device| Endpoint { side: side(device), route: None, dependencies: Vec::new() };
+    let destination =
+        |device| Endpoint { side: side(device), route: None, dependencies: Vec::new() };
     let (orig, reply) = tuples(1000, false);
     let connection = Connection { id: 1, zone: 0, orig, reply };
     let engine = || {
@@ -159,12 +160,12 @@ fn the_next_engine_adopts_entries_of_the_first() {
     };
     let now = Duration::ZERO;
     let mut first = engine();
-    first.install(connection, [place(1), place(2)], now).expect("taken");
+    first.install(connection, [destination(1), destination(2)], now).expect("taken");
     first.second(Duration::from_secs(1)).expect("a second");
     assert_eq!(all(&mut loaded.open()).len(), 2);
     drop(first);
     let mut second = engine();
-    second.install(connection, [place(1), place(2)], now).expect("taken");
+    second.install(connection, [destination(1), destination(2)], now).expect("taken");
     assert_eq!(second.remove_stale(), 0);
     drop(second);
     let mut third = engine();

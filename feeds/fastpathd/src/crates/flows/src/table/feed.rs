@@ -30,7 +30,7 @@ impl FlowTable {
         self.dump_start = self.reading_start();
         self.gone.clear();
         self.reset.clear();
-        self.places.begin();
+        self.capacity.begin();
     }
 
     /// Merges one entry of the dump; `now` is when its batch was read.
@@ -53,7 +53,7 @@ impl FlowTable {
             Some(position) => position,
             // The entry was read before it was destroyed, and passed in afterwards.
             None if self.gone.contains(&(entry.id, entry.zone)) => return,
-            None if !self.places.has_one(self.len(), entry) => return self.places.pass(),
+            None if !self.capacity.has_one(self.len(), entry) => return self.capacity.pass(),
             None => {
                 let position = self.insert(entry, now, !self.first);
                 if self.first {
@@ -82,7 +82,7 @@ impl FlowTable {
         self.gone = HashSet::new();
         self.reset = HashSet::new();
         self.departed.clear();
-        self.places.end(complete);
+        self.capacity.end(complete);
         if complete {
             self.unswept = Some(self.len());
             self.first = false;
@@ -134,7 +134,7 @@ impl FlowTable {
                 position
             }
             // The next dump counts the entry as unlisted.
-            None if !self.places.has_one(self.len(), entry) => return,
+            None if !self.capacity.has_one(self.len(), entry) => return,
             None => {
                 let position = self.insert(entry, now, new || !self.first);
                 // The mark was set by rules in force since the events before this one.

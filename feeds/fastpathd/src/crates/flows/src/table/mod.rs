@@ -4,13 +4,13 @@
 #![deny(clippy::wildcard_enum_match_arm, clippy::match_wildcard_for_single_variants)]
 
 mod answer;
+mod capacity;
 mod credit;
 mod feed;
 mod find;
 mod index;
 mod judge;
 mod offload;
-mod places;
 mod record;
 
 use std::collections::HashSet;
@@ -31,7 +31,7 @@ use crate::intern::{Interner, Number};
 use crate::network::Side;
 use crate::path::Reason;
 use crate::report::{FlowRecord, RecordTimeouts};
-use crate::table::places::Places;
+use crate::table::capacity::Capacity;
 use crate::time::Now;
 use crate::totals::Totals;
 use crate::traffic::{Traffic, ZoneTraffic};
@@ -80,7 +80,7 @@ pub struct FlowTable {
     /// Records not yet fetched.
     records: Vec<FlowRecord>,
     /// Limit of the table, and the number of entries beyond it.
-    places: Places,
+    capacity: Capacity,
     /// No dump has been complete yet, so counters include traffic from before the daemon.
     first: bool,
     /// Last serial number of a flow with a kernel id that another flow has.
@@ -115,7 +115,7 @@ impl Default for FlowTable {
             rules: Rules::default(),
             timeouts: None,
             records: Vec::new(),
-            places: Places::default(),
+            capacity: Capacity::default(),
             first: true,
             twins: 0,
             now: Now::default(),
@@ -137,7 +137,7 @@ impl FlowTable {
     /// Returns how many entries of the last dump are missing because the table is full.
     #[must_use]
     pub fn unlisted(&self) -> usize {
-        self.places.unlisted()
+        self.capacity.unlisted()
     }
 
     #[must_use]

@@ -91,12 +91,12 @@ impl FlowTable {
 
     /// Makes the last records of the flows at these positions, before the daemon exits. The caller
     /// fetches them part by part.
-    pub fn record_rest(&mut self, places: Range<usize>, now: Now) {
+    pub fn record_rest(&mut self, positions: Range<usize>, now: Now) {
         if self.timeouts.is_none() {
             return;
         }
         self.now = now;
-        for position in places.start..places.end.min(self.len()) {
+        for position in positions.start..positions.end.min(self.len()) {
             let flow = &mut self.flows[position];
             if flow.unreported().0 != <[Counters; 2]>::default() {
                 flow.resume_records();

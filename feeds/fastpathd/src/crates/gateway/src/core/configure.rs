@@ -59,7 +59,7 @@ fn check(
 ) -> Result<(), SettingsError> {
     let mut problems = Vec::new();
     if network.zones_known() {
-        problems.extend(crate::ips::check(&configuration.main.policies, &network.places()));
+        problems.extend(crate::ips::check(&configuration.main.policies, &network.segments()));
     }
     if network.is_known() {
         problems.extend(ips::check_mode(&configuration.ips, &network.ports()).err());

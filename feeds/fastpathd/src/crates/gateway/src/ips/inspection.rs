@@ -195,20 +195,20 @@ impl Inspection {
     }
 
     /// Returns the part of the plan for inspection and blocks.
-    pub(crate) fn plan(&self, places: &Segments) -> ruleset::Protection {
+    pub(crate) fn plan(&self, segments: &Segments) -> ruleset::Protection {
         let inspection =
-            self.marks.filter(|_| self.is_inline()).map(|marks| self.inspection(marks, places));
+            self.marks.filter(|_| self.is_inline()).map(|marks| self.inspection(marks, segments));
         let blocks = self.blocking().then_some(self.settings.block_limit);
         ruleset::Protection { inspection, blocks }
     }
 
-    fn inspection(&self, marks: ruleset::Marks, places: &Segments) -> ruleset::InspectionRules {
+    fn inspection(&self, marks: ruleset::Marks, segments: &Segments) -> ruleset::InspectionRules {
         let settings = &self.settings;
         ruleset::InspectionRules {
             marks,
             fail_open: settings.fail == FailPolicy::Open,
             default: settings.default,
-            policies: self.active().map(|policy| policy.on(places)).collect(),
+            policies: self.active().map(|policy| policy.on(segments)).collect(),
             exempt: settings.exempt.clone(),
             budget_bytes: settings.budget_bytes,
             budget_packets: settings.budget_packets.into(),
@@ -484,9 +484,9 @@ impl Inspection {
 }
 
 /// Returns the problems of enabled policies that name missing zones.
-pub(crate) fn check(policies: &[Policy], places: &Segments) -> Vec<Problem> {
+pub(crate) fn check(policies: &[Policy], segments: &Segments) -> Vec<Problem> {
     let active = policies.iter().filter(|policy| policy.enabled);
-    active.flat_map(|policy| policy.check(places)).collect()
+    active.flat_map(|policy| policy.check(segments)).collect()
 }
 
 /// Converts a monotonic time to Unix milliseconds.

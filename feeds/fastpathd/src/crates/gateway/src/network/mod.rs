@@ -146,8 +146,8 @@ impl State {
     }
 
     /// Returns the devices of each zone and VLAN.
-    pub(crate) fn places(&self) -> Segments {
-        zones::places(&self.firewall, self.view.interfaces(), self.topology())
+    pub(crate) fn segments(&self) -> Segments {
+        zones::segments(&self.firewall, self.view.interfaces(), self.topology())
     }
 
     /// Returns the devices that inspection can be configured to use.

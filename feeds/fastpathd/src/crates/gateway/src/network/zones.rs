@@ -12,7 +12,7 @@ use topology::{LinkKind, Topology, is_link_local};
 use crate::network::interfaces::{Firewall, Interface};
 
 /// Returns the devices of each zone and VLAN.
-pub(crate) fn places(
+pub(crate) fn segments(
     firewall: &Firewall,
     interfaces: &[Interface],
     topology: &Topology,
@@ -148,11 +148,11 @@ mod tests {
     #[test]
     fn a_zone_has_the_layer_3_devices_of_its_networks() {
         let (firewall, interfaces, topology) = lab();
-        let places = places(&firewall, &interfaces, &topology);
-        assert_eq!(places.zones["wan"], ["pppoe-wan".to_owned()].into());
-        assert_eq!(places.zones["lan"], ["br-lan.10".to_owned()].into());
-        assert_eq!(places.vlans[&20], ["br-lan.20".to_owned()].into());
-        assert_eq!(places.vlans[&35], ["pppoe-wan", "wan.35"].map(str::to_owned).into());
+        let segments = segments(&firewall, &interfaces, &topology);
+        assert_eq!(segments.zones["wan"], ["pppoe-wan".to_owned()].into());
+        assert_eq!(segments.zones["lan"], ["br-lan.10".to_owned()].into());
+        assert_eq!(segments.vlans[&20], ["br-lan.20".to_owned()].into());
+        assert_eq!(segments.vlans[&35], ["pppoe-wan", "wan.35"].map(str::to_owned).into());
     }
 
     #[test]
@@ -161,8 +161,8 @@ mod tests {
         let devices = ["wg0", "pppoe-+"];
         values["z3"] = serde_json::json!({".type": "zone", "name": "vpn", "device": devices});
         let (_, interfaces, topology) = lab();
-        let places = places(&Firewall::parse(&values), &interfaces, &topology);
-        assert_eq!(places.zones["vpn"], ["pppoe-wan", "wg0"].map(str::to_owned).into());
+        let segments = segments(&Firewall::parse(&values), &interfaces, &topology);
+        assert_eq!(segments.zones["vpn"], ["pppoe-wan", "wg0"].map(str::to_owned).into());
     }
 
     #[test]

@@ -9,7 +9,7 @@ use std::time::Duration;
 use config::Network;
 use ctnetlink::{Entry, EntryUpdate};
 use ebpf::connection::Timeouts;
-use ebpf::dependency::{DependencyChange, Endpoint, Place};
+use ebpf::dependency::{DependencyChange, Destination, Endpoint};
 use ebpf::engine::{InstallError, MapError, OffloadEngine, RemovalCause};
 use ebpf::exits::PortExits;
 use ebpf::table::ConnectionTable;
@@ -181,8 +181,8 @@ impl EbpfEngine {
         now: Now,
     ) {
         if flows.awaits_installation(connection.id) {
-            let places = ends(connection, flows);
-            let outcome = self.try_install(connection, places, network.topology(), now);
+            let destinations = ends(connection, flows);
+            let outcome = self.try_install(connection, destinations, network.topology(), now);
             flows.installed(connection.id, outcome, now);
         }
     }
@@ -256,7 +256,7 @@ impl EbpfEngine {
     fn try_install(
         &mut self,
         connection: &Connection,
-        [initiator, responder]: [Place; 2],
+        [initiator, responder]: [Destination; 2],
         topology: &Topology,
         now: Now,
     ) -> Result<(), Reason> {
@@ -276,8 +276,8 @@ impl EbpfEngine {
         })
     }
 
-    fn endpoint(&self, topology: &Topology, place: Place) -> Result<Endpoint, Reason> {
-        endpoint(&self.programs, topology, place)
+    fn endpoint(&self, topology: &Topology, destination: Destination) -> Result<Endpoint, Reason> {
+        endpoint(&self.programs, topology, destination)
     }
 
     /// Installs drop entries for connections of a blocked source, so that packets do not reach the
@@ -292,7 +292,8 @@ impl EbpfEngine {
     ) {
         for connection in connections {
             let id = connection.id;
-            let ends = ends(connection, flows).map(|place| self.endpoint(topology, place));
+            let ends =
+                ends(connection, flows).map(|destination| self.endpoint(topology, destination));
             if let (Some(engine), [Ok(initiator), Ok(responder)]) = (&mut self.engine, ends) {
                 engine.remove(id, now.mono);
                 let connection = Connection { id: id | REJECTED, ..*connection };
@@ -354,7 +355,11 @@ impl EbpfEngine {
     fn flush(&mut self, changes: &[DependencyChange], topology: &Topology, now: Now) {
         let Some(engine) = self.engine.as_mut().filter(|_| !changes.is_empty()) else { return };
         let programs = &self.programs;
-        engine.changed(changes, |place| endpoint(programs, topology, place).ok(), now.mono);
+        engine.changed(
+            changes,
+            |destination| endpoint(programs, topology, destination).ok(),
+            now.mono,
+        );
     }
 
     /// Renews the heartbeat and reads the maps. Called once a second.

@@ -2,7 +2,7 @@
 //! Resolves an address to an endpoint of the eBPF engine, with the objects it depends on, and maps
 //! refusals to reasons.
 
-use ebpf::dependency::{Dependency, Endpoint, Place};
+use ebpf::dependency::{Dependency, Destination, Endpoint};
 use ebpf::entry::InstallRefusal;
 use ebpf::entry_side::{Encapsulation, EntrySide, Tag};
 use flows::{FlowTable, Reason};
@@ -12,26 +12,27 @@ use topology::{PathError, Topology, VlanTag};
 use crate::offload::programs::Program;
 
 /// Returns both ends of a connection as the flow table knows them.
-pub(crate) fn ends(connection: &Connection, flows: &FlowTable) -> [Place; 2] {
+pub(crate) fn ends(connection: &Connection, flows: &FlowTable) -> [Destination; 2] {
     let [initiator, responder] = flows.next_hops(connection.id).map_or([None; 2], |h| h.map(Some));
     [
-        Place { address: connection.orig.src, route: initiator },
-        Place { address: connection.reply.src, route: responder },
+        Destination { address: connection.orig.src, route: initiator },
+        Destination { address: connection.reply.src, route: responder },
     ]
 }
 
-/// Returns the endpoint of `place`, if a program sees packets from there.
+/// Returns the endpoint of `destination`, if a program sees packets from there.
 pub(crate) fn endpoint(
     programs: &[Program],
     topology: &Topology,
-    place: Place,
+    destination: Destination,
 ) -> Result<Endpoint, Reason> {
-    let path = topology.link_path(place.address, place.route).map_err(|why| match why {
-        PathError::Route => Reason::NoRoute,
-        PathError::Tunnel => Reason::Tunnel,
-        PathError::Neighbour => Reason::NoNeighbour,
-        PathError::Port => Reason::NoDevice,
-    })?;
+    let path =
+        topology.link_path(destination.address, destination.route).map_err(|why| match why {
+            PathError::Route => Reason::NoRoute,
+            PathError::Tunnel => Reason::Tunnel,
+            PathError::Neighbour => Reason::NoNeighbour,
+            PathError::Port => Reason::NoDevice,
+        })?;
     let program = programs.iter().find(|program| *program.device == *path.port_name);
     let hook = program.and_then(|program| program.hook).ok_or(Reason::NoDevice)?;
     if path.tags.len() > 2 {
@@ -61,7 +62,7 @@ pub(crate) fn endpoint(
         classified: path.classified,
         mtu: path.mtu,
     };
-    Ok(Endpoint { side, route: place.route, dependencies })
+    Ok(Endpoint { side, route: destination.route, dependencies })
 }
 
 /// Returns the reason that the API shows for a refusal.

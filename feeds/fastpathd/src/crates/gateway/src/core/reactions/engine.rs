@@ -24,7 +24,7 @@ impl Core {
         let mut effects: Vec<AnyEffect> = self.instruct().into_iter().collect();
         effects.extend(self.plan_latency());
         let topology = self.network.topology();
-        let protection = self.ips.inspection().plan(&self.network.places());
+        let protection = self.ips.inspection().plan(&self.network.segments());
         let mut plan = ruleset::plan(&candidates(topology), &settings, &protection);
         plan.shape(topology.shaped().into_keys().map(|name| name.to_string()));
         let texts = |names: BTreeSet<Name>| names.into_iter().map(|name| name.to_string());

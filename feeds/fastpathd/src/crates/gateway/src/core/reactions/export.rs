@@ -64,7 +64,7 @@ fn ways(network: &network::State, now: Now) -> Option<Ways> {
     if !network.zones_known() || !network.is_complete(now) {
         return None;
     }
-    let (zones, interfaces) = (network.places().zones, network.view().interfaces());
+    let (zones, interfaces) = (network.segments().zones, network.view().interfaces());
     Some(Ways::of(&zones, network.firewall(), interfaces, network.topology()))
 }
 

@@ -8,7 +8,7 @@ use ctnetlink::{Entry, Status, TcpState};
 const MAX_FLOWS: usize = 210_000;
 
 #[derive(Debug)]
-pub(super) struct Places {
+pub(super) struct Capacity {
     most: usize,
     /// Entries of the current dump that found the table full.
     passed: usize,
@@ -16,13 +16,13 @@ pub(super) struct Places {
     unlisted: usize,
 }
 
-impl Default for Places {
+impl Default for Capacity {
     fn default() -> Self {
         Self { most: MAX_FLOWS, passed: 0, unlisted: 0 }
     }
 }
 
-impl Places {
+impl Capacity {
     /// Returns whether a table of `len` flows has room for this one. The second half is reserved
     /// for connections in use.
     pub(super) fn has_one(&self, len: usize, entry: &Entry) -> bool {

@@ -6,7 +6,7 @@ use std::net::{IpAddr, Ipv4Addr};
 use ctnetlink::{Entry, Event, Status, TcpState, Tuple};
 use model::{Connection, NextHop, Routing};
 
-use super::Places;
+use super::Capacity;
 use crate::network::{Network, Side};
 use crate::table::FlowTable;
 use crate::time::Now;
@@ -60,7 +60,7 @@ fn established(id: u32) -> Entry {
 }
 
 fn table_of(most: usize) -> FlowTable {
-    FlowTable { places: Places { most, ..Places::default() }, ..FlowTable::default() }
+    FlowTable { capacity: Capacity { most, ..Capacity::default() }, ..FlowTable::default() }
 }
 
 fn dump(table: &mut FlowTable, entries: impl Iterator<Item = Entry>) {
@@ -113,7 +113,7 @@ fn a_failed_dump_keeps_the_count_of_entries_without_a_place() {
 
 #[test]
 fn answered_datagrams_are_in_use_and_answered_handshakes_are_not() {
-    let places = Places { most: 8, ..Places::default() };
+    let places = Capacity { most: 8, ..Capacity::default() };
     let answered = Status::CONFIRMED | Status::SEEN_REPLY;
     assert!(!places.has_one(4, &entry(1, answered, TcpState::SynRecv)));
     assert!(places.has_one(4, &Entry { tcp_state: None, status: answered, ..half_open(1) }));
