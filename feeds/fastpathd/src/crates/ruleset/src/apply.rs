@@ -80,7 +80,7 @@ impl ApplyError {
 
 /// Applies the plan: checks, runs, reads back and compares it. `in_force` is the plan applied last,
 /// which is restored if the result differs. Blocked addresses stay blocked for their remaining
-/// time; `blocks` replace them if the table is missing.
+/// time; `blocks` replace them if the table or its sets are missing.
 ///
 /// # Errors
 /// Fails if the plan is not in force afterwards.
@@ -103,8 +103,7 @@ pub async fn apply(
     {
         return Ok(how);
     }
-    anew(nft, plan, in_force, have.as_ref(), have.as_ref().map_or(blocks, |have| &have.blocks))
-        .await
+    anew(nft, plan, in_force, have.as_ref(), blocked(have.as_ref()).unwrap_or(blocks)).await
 }
 
 /// Replaces the table even if it matches the plan, so that no flow is offloaded before its next
@@ -121,7 +120,12 @@ pub async fn renew(
     if !plan.has_table() {
         return apply(nft, plan, None, blocks).await;
     }
-    anew(nft, plan, Some(plan), None, have.as_ref().map_or(blocks, |have| &have.blocks)).await
+    anew(nft, plan, Some(plan), None, blocked(have.as_ref()).unwrap_or(blocks)).await
+}
+
+/// Returns the sources that a table blocks; `None` if it cannot block any.
+fn blocked(have: Option<&InForce>) -> Option<&[BlockElement]> {
+    have?.blocks.as_deref()
 }
 
 /// Applies changes that need no new table; returns `None` if others are necessary.

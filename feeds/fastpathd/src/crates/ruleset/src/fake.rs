@@ -14,6 +14,8 @@ struct Table {
     offload: bool,
     /// Chain and comment of each rule.
     comments: Vec<(String, String)>,
+    /// Names of the sets.
+    sets: BTreeSet<String>,
     /// Elements of sets as written, by set and address.
     elements: BTreeMap<(String, String), String>,
     /// The router's addresses as device and MAC.
@@ -194,7 +196,10 @@ impl FakeNft {
                 ["flags", "offload"] => table.as_mut().unwrap().offload = true,
                 ["flags", "timeout" | "interval,timeout" | "dynamic,timeout"] => {}
                 ["chain", name, "{"] => chain = name,
-                ["set", name, "{"] => set = Some(*name),
+                ["set", name, "{"] => {
+                    table.as_mut().unwrap().sets.insert((*name).to_owned());
+                    set = Some(*name);
+                }
                 ["}"] => set = None,
                 ["flush", "chain", .., name] => {
                     let Some(table) = &mut table else { return refused(NOT_THERE) };
@@ -282,7 +287,8 @@ impl Nft for FakeNft {
                 .iter()
                 .map(|(chain, comment)| json!({ "rule": { "chain": chain, "comment": comment } }));
             let head = [json!({ "metainfo": {} }), json!({ "flowtable": flowtable })];
-            let sets = ["blocked4", "blocked6"].map(|name| {
+            let blocked = table.sets.iter().filter(|name| name.starts_with("blocked"));
+            let sets = blocked.map(|name| {
                 let of_this = table.elements.iter().filter(|((set, _), _)| set == name);
                 let elements: Vec<Value> = of_this.map(|(_, text)| printed(text)).collect();
                 json!({ "set": { "name": name, "elem": elements } })

@@ -36,7 +36,8 @@ pub struct InForce {
     /// Named counters: `inspected`, `uninspected`, `refused`, `bypassed` and `spent` with
     /// inspection, `blocked` with blocks.
     pub counters: BTreeMap<String, Counter>,
-    pub blocks: Vec<BlockElement>,
+    /// Blocked sources; `None` if the table has no sets for them.
+    pub blocks: Option<Vec<BlockElement>>,
 }
 
 impl InForce {
@@ -68,9 +69,10 @@ impl InForce {
                 let elements = own.get("elem").and_then(Value::as_array);
                 found.own = elements.into_iter().flatten().filter_map(own_element).collect();
             }
-            let set = object.get("set").filter(|set| is_ours(set));
-            let elements = set.and_then(|set| set.get("elem")).and_then(Value::as_array);
-            found.blocks.extend(elements.into_iter().flatten().filter_map(element));
+            if let Some(set) = object.get("set").filter(|set| is_ours(set)) {
+                let elements = set.get("elem").and_then(Value::as_array).into_iter().flatten();
+                found.blocks.get_or_insert_default().extend(elements.filter_map(element));
+            }
         }
         found
     }

@@ -189,7 +189,7 @@ impl State {
             return None;
         }
         let mut ended = Vec::new();
-        for block in &found.blocks {
+        for block in found.blocks.iter().flatten() {
             let left = Duration::from_secs(block.left.into());
             if self.inspection.blocks.adopt(now, block.source, left, &own).is_err() {
                 ended.push(block.source);

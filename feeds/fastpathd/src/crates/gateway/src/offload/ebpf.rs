@@ -67,7 +67,7 @@ pub(crate) struct EbpfEngine {
     /// Id of the engine's maps.
     id: u32,
     programs: Vec<Program>,
-    /// What is attached. At the start, a previous daemon may have left programs.
+    /// Wanted and attached programs; a previous daemon may have left some.
     attached: Reconciler<AttachRequest, ()>,
     /// An outcome has arrived since programs were requested.
     answered: bool,

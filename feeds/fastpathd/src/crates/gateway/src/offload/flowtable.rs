@@ -48,11 +48,11 @@ pub struct JobFailure {
     pub(crate) why: String,
     /// nft or the kernel refused the rules; false if nft was too slow or killed.
     pub(crate) is_verdict: bool,
-    /// What is known about the table.
+    /// State of the table after the failure.
     pub(crate) left: Left,
 }
 
-/// What a failed job leaves.
+/// State of the table after a failed job.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Left {
     /// The table was not read.

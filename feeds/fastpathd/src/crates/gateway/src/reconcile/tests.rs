@@ -216,8 +216,7 @@ proptest! {
         prop_assert_eq!(bench.reconciler.why(), None);
     }
 
-    /// Whatever the kernel is known to have of ours is what it has, unless another program has
-    /// changed it.
+    /// The plan in force is exactly what the kernel has, unless another program changes it.
     #[test]
     fn nothing_of_ours_exists_outside_the_plan_in_force(
         left in any_objects(),

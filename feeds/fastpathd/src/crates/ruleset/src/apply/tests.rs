@@ -353,7 +353,24 @@ async fn a_rollback_keeps_the_blocks() {
     assert!(matches!(error, ApplyError::Mismatch(_)), "{error:?}");
     let back = read_back(&nft).await.unwrap().unwrap();
     assert!(back.matches(&plan));
-    assert_eq!(back.blocks, [block()]);
+    assert_eq!(back.blocks, Some(vec![block()]));
+}
+
+/// A source may be blocked while a table without blocks is in force, until the next one is.
+#[tokio::test]
+async fn blocks_are_added_if_the_table_had_no_sets_for_them() {
+    let nft = FakeNft::with(&["lan1", "wan"]);
+    let without = plan(Engine::Flowtable, &["lan1", "wan"]);
+    let protection = Protection { inspection: None, blocks: Some(3) };
+    let with = Plan { protection, ..without.clone() };
+    let blocks = async |nft: &FakeNft| read_back(nft).await.unwrap().unwrap().blocks;
+    apply(&nft, &without, None, &[block()]).await.unwrap();
+    assert_eq!(blocks(&nft).await, None);
+    apply(&nft, &with, Some(&without), &[block()]).await.unwrap();
+    assert_eq!(blocks(&nft).await, Some(vec![block()]));
+    let other = Plan { mark_mask: 0x3, ..with.clone() };
+    apply(&nft, &other, Some(&with), &[]).await.unwrap();
+    assert_eq!(blocks(&nft).await, Some(vec![block()]), "the kernel's are newer");
 }
 
 #[tokio::test]
@@ -363,7 +380,7 @@ async fn renew_replaces_a_table_that_matches() {
     let block = block();
     assert_eq!(renew(&nft, &plan, std::slice::from_ref(&block)).await, Ok(Applied::Replaced));
     assert_eq!(renew(&nft, &plan, &[]).await, Ok(Applied::Replaced));
-    assert_eq!(read_back(&nft).await.unwrap().unwrap().blocks, [block]);
+    assert_eq!(read_back(&nft).await.unwrap().unwrap().blocks, Some(vec![block]));
     let off = self::plan(Engine::Off, &[]);
     assert_eq!(renew(&nft, &off, &[]).await, Ok(Applied::Removed));
     assert_eq!(renew(&nft, &off, &[]).await, Ok(Applied::Unchanged));

@@ -22,7 +22,7 @@ fn with_blocks() -> Plan {
 }
 
 async fn blocked(nft: &FakeNft) -> Vec<BlockElement> {
-    read_back(nft).await.unwrap().expect("a table").blocks
+    read_back(nft).await.unwrap().expect("a table").blocks.expect("sets of blocked sources")
 }
 
 #[tokio::test]

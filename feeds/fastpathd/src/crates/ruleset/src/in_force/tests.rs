@@ -90,5 +90,5 @@ fn parses_counters_and_blocks() {
         block("2001:db8:1::/64", (8, 9), ""),
         block("2001:db8:9::1", (8, 9), ""),
     ];
-    assert_eq!(found.blocks, expected);
+    assert_eq!(found.blocks, Some(expected.into()));
 }

@@ -23,7 +23,7 @@ impl Core {
                 self.ips.offered(&found, queues);
                 return self.table_read(&found);
             }
-            Event::NotBlocked(source) => self.not_blocked(source),
+            Event::NotBlocked(source) => return self.not_blocked(source),
             Event::StillBlocked => self.ips.adopt_again(),
             Event::Reset(entries) => return self.entries_reset(&entries),
             Event::Reinspected(result) => return self.reinspected(result),
@@ -88,11 +88,12 @@ impl Core {
         Some(Effect::Unblock(vec![source]).into())
     }
 
-    /// Removes a block that is not in force. The next offence of its source requests it again.
-    fn not_blocked(&mut self, source: Network) {
-        if self.ips.release(source).is_some() {
-            self.offload.ebpf_mut().accept(&[source], self.now);
-        }
+    /// Removes a block that is not in force. The next offence of its source requests it again. The
+    /// table that a job under way applies may contain it.
+    fn not_blocked(&mut self, source: Network) -> Vec<AnyEffect> {
+        let Some(source) = self.ips.release(source) else { return Vec::new() };
+        self.offload.ebpf_mut().accept(&[source], self.now);
+        vec![Effect::Unblock(vec![source]).into()]
     }
 
     /// Applies new settings. Returns the effect that lifts blocks, if the settings end any.

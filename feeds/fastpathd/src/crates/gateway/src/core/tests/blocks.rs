@@ -15,8 +15,12 @@ impl Router {
         self.table.contains("set blocked4")
     }
 
-    /// Ends the oldest request to block or unblock sources.
+    /// Ends the oldest request to block or unblock sources, unless the job runs before it.
     pub(super) fn end_block(&mut self, succeeds: bool) {
+        if self.job.is_some() {
+            let Some(left) = self.before_job.checked_sub(1) else { return };
+            self.before_job = left;
+        }
         let succeeds = succeeds && self.can_block();
         match self.blocking.pop_front() {
             Some(inspection::Effect::Block { element, .. }) if succeeds => {
@@ -31,5 +35,13 @@ impl Router {
             }
             _ => {}
         }
+    }
+
+    /// Asserts that the kernel blocks every source that is listed, and with `exactly` no other one.
+    pub(super) fn assert_blocks(&self, exactly: bool) {
+        let listed = self.core.ips().blocks(self.core.now.mono);
+        let listed: BTreeSet<Network> = listed.into_iter().map(|block| block.source).collect();
+        assert!(listed.is_subset(&self.blocks), "{listed:?} are listed, not {:?}", self.blocks);
+        assert!(!exactly || listed == self.blocks, "{:?} are blocked, not {listed:?}", self.blocks);
     }
 }

@@ -115,6 +115,10 @@ struct Router {
     table: String,
     /// The nft job under way.
     job: Option<Job>,
+    /// Sources to block, as of the job's start.
+    job_blocks: BTreeSet<Network>,
+    /// Number of requests of `blocking` that run before the job.
+    before_job: usize,
     /// Pending requests to attach programs, oldest first.
     attaching: VecDeque<AttachRequest>,
     /// The rules of other programs are being read.
@@ -160,6 +164,8 @@ impl Router {
             core: core(),
             table: String::new(),
             job: None,
+            job_blocks: BTreeSet::new(),
+            before_job: 0,
             attaching: VecDeque::new(),
             reading: false,
             requests: VecDeque::new(),
@@ -193,6 +199,9 @@ impl Router {
                         assert_eq!(in_force.as_ref(), self.core.offload.flowtable().in_force());
                     }
                     self.job = Some(job);
+                    let blocks = self.core.ips().blocks(self.core.now.mono);
+                    self.job_blocks = blocks.into_iter().map(|block| block.source).collect();
+                    self.before_job = self.blocking.len();
                 }
                 Effect::Offload(offload::Effect::Attach(request)) => {
                     self.attaching.push_back(request);
@@ -277,6 +286,9 @@ impl Router {
 
     /// Ends the nft job under way.
     fn end_job(&mut self, end: JobEnd) {
+        while self.job.is_some() && self.before_job > 0 {
+            self.end_block(true);
+        }
         let Some(job) = self.job.take() else { return };
         let event = offload::Event::Applied(self.apply(&job, end));
         let effects = self.core.offload_event(event);
@@ -313,9 +325,8 @@ impl Router {
             }
             JobEnd::Done | JobEnd::Partly | JobEnd::WithoutFlowtable => {}
         }
-        if self.table.is_empty() {
-            let blocks = self.core.ips().blocks(self.core.now.mono);
-            self.blocks = blocks.into_iter().map(|block| block.source).collect();
+        if !self.can_block() {
+            self.blocks.clone_from(&self.job_blocks);
         }
         self.set_table(rules_of(&possible));
         Ok(how)

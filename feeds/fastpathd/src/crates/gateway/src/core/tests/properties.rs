@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! Invariants for any sequence of events: the core does not panic, requests one nft job at a time,
-//! brings the wanted engine in force once jobs succeed, and lists no block that the kernel refused.
+//! brings the wanted engine in force once jobs succeed, and lists no block that the kernel lacks.
 
 use ips::Queue;
 use proptest::prelude::*;
@@ -114,6 +114,7 @@ fn blocking_step() -> impl Strategy<Value = Step> {
         4 => any::<bool>().prop_map(Step::Block),
         1 => any::<bool>().prop_map(Step::Removed),
         1 => any_job_end().prop_map(Step::Job),
+        1 => any::<bool>().prop_map(|on| Step::Configure(Engine::Flowtable, on)),
         1 => Just(Step::Second),
     ]
 }
@@ -304,6 +305,7 @@ impl Router {
         assert!(expected != wanted || report.why.is_empty(), "{}", report.why);
         let in_force = self.core.offload.flowtable().in_force().unwrap();
         assert_eq!(self.table, rules_of(in_force), "the kernel has the plan in force");
+        self.assert_blocks(false);
     }
 }
 
@@ -337,8 +339,6 @@ proptest! {
         }
         router.settle(&mut wanted);
         router.assert_settled(Engine::Flowtable);
-        for block in router.core.ips().blocks(router.core.now.mono) {
-            assert!(router.blocks.contains(&block.source), "{:?} is not blocked", block.source);
-        }
+        router.assert_blocks(true);
     }
 }

@@ -55,7 +55,7 @@ fn blocks_outlive_the_gate_the_table_and_the_daemon() {
             (InspectionRules { budget_bytes: 7, ..inspection() }, Applied::Replaced),
         ] {
             assert_eq!(put(&nft, &inspection).await, how);
-            let [blocked] = in_force(&nft).await.blocks.try_into().unwrap();
+            let [blocked] = in_force(&nft).await.blocks.unwrap().try_into().unwrap();
             assert!((590..600).contains(&blocked.left), "{blocked:?}");
             let given = of_opener(&connection, 600);
             assert_eq!(BlockElement { left: 600, ..blocked }, given);
@@ -87,7 +87,7 @@ fn refuses_more_blocks_than_the_limit() {
         release(&nft, of(1).source).await.unwrap();
         block(&nft, &of(3)).await.unwrap();
         let mut sources: Vec<_> =
-            in_force(&nft).await.blocks.into_iter().map(|block| block.source).collect();
+            in_force(&nft).await.blocks.unwrap().into_iter().map(|block| block.source).collect();
         sources.sort_by_key(|source| source.address);
         assert_eq!(sources, [of(2).source, of(3).source]);
     });

@@ -326,7 +326,7 @@ fn disabling_inspection_stops_suricata_and_ends_blocks() {
 fn in_kernel(address: &str) -> InForce {
     let (source, comment) = (address.parse().unwrap(), "8100001 output of id".to_owned());
     let block = ruleset::BlockElement { source, seconds: 600, left: 300, comment };
-    InForce { blocks: vec![block], ..InForce::default() }
+    InForce { blocks: Some(vec![block]), ..InForce::default() }
 }
 
 fn table_with(handle: u64, packets: u64) -> InForce {
