@@ -101,6 +101,8 @@ pub(crate) struct Reconciler<P, R> {
     touched: bool,
     /// Why the wanted plan is not in force, or the last renewal failed.
     why: Option<R>,
+    /// `why` is that of a renewal, which no verification disproves.
+    renewal_failed: bool,
     retry_at: Option<Duration>,
     /// Until then, the fallback is applied instead of the wanted plan.
     fallback_until: Option<Duration>,
@@ -122,6 +124,7 @@ impl<P, R> Reconciler<P, R> {
             superseded: false,
             touched: false,
             why: None,
+            renewal_failed: false,
             retry_at: None,
             fallback_until: None,
             refusal_pause: Duration::ZERO,
@@ -201,8 +204,9 @@ impl<P: Plan, R> Reconciler<P, R> {
                 if plan.fallback().is_some() {
                     self.refusal_pause = Duration::ZERO;
                 }
+                self.renewal_failed &= verifies;
                 // The refusal of the wanted plan stays as the reason for its fallback.
-                if is_target && self.fallback_until.is_none() {
+                if is_target && self.fallback_until.is_none() && !self.renewal_failed {
                     self.why = None;
                 }
                 self.in_force = Some(plan);
@@ -224,6 +228,7 @@ impl<P: Plan, R> Reconciler<P, R> {
                 // A verification without a result says nothing about the wanted plan.
                 if !verifies || left.as_ref() != Some(&plan) {
                     self.why = Some(why);
+                    self.renewal_failed = renews;
                     if !renews || left.is_none() {
                         self.retry_at = Some(now + RETRY);
                     }

@@ -168,7 +168,7 @@ impl Bench {
 }
 
 proptest! {
-    /// The kernel has exactly the wanted plan once jobs succeed.
+    /// The kernel has exactly the wanted plan once jobs succeed, and a failed renewal is repeated.
     #[test]
     fn the_kernel_has_the_wanted_plan_in_the_end(
         left in any_objects(),
@@ -181,6 +181,8 @@ proptest! {
         }
         bench.step(&Step::Want(last.clone()));
         bench.pass(300, |_| Fault::None);
+        bench.step(&Step::Renew);
+        bench.pass(1, |_| Fault::None);
         prop_assert_eq!(&bench.kernel, &last);
         prop_assert_eq!(bench.reconciler.in_force(), Some(&last));
         prop_assert_eq!(bench.reconciler.why(), None);

@@ -188,11 +188,7 @@ fn refused_hardware_falls_back_to_software_and_reports_why() {
 #[test]
 fn a_timeout_does_not_fall_back_to_software() {
     let hardware = plan(Engine::FlowtableHw, &["lan1"]);
-    let slow = || JobFailure {
-        why: "it did not end within 10s".to_owned(),
-        is_verdict: false,
-        left: Left::Before,
-    };
+    let slow = || JobFailure { is_verdict: false, ..refusal("it did not end within 10s") };
     // The first job times out.
     let mut flowtable = Flowtable::new();
     flowtable.request(hardware.clone(), Source::Config);
@@ -396,6 +392,7 @@ fn a_refused_flowtable_renewal_is_retried() {
     assert_eq!(flowtable.report(at(1)).why, "busy");
     assert!(is_verification(flowtable.second(at(25)).as_ref()));
     assert_eq!(flowtable.applied(Ok(Applied::Unchanged), at(25)), None);
+    assert_eq!(flowtable.report(at(25)).why, "busy", "its flows have not left");
     assert_eq!(flowtable.second(at(34)), None);
     assert_eq!(flowtable.second(at(35)), renewal);
     assert_eq!(flowtable.applied(Err(refusal("busy")), at(35)), None);
