@@ -54,13 +54,13 @@ pub(crate) fn running() -> Core {
         matches!(
             &effects[..],
             [
-                AnyEffect::Latency(_),
                 AnyEffect::Offload(offload::Effect::Attach(_)),
                 AnyEffect::Offload(offload::Effect::Run(Job::Apply { .. }))
             ]
         ),
         "{effects:?}"
     );
+    assert!(matches!(core.latency_second(), Some(AnyEffect::Latency(_))));
     assert_eq!(core.latency_done(Ok(::latency::Applied::Unchanged)), []);
     assert_eq!(core.attached(Ok(outcome(&Fake::default(), &[], &[]))), []);
     assert_eq!(core.applied(Ok(Applied::Replaced)), [AnyEffect::Api(api::Effect::AnswerEngine)]);

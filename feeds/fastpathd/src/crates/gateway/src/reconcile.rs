@@ -27,9 +27,9 @@ pub(crate) trait Plan: Clone + PartialEq {
         self == other
     }
 
-    /// Returns true if other programs can change this plan while it is in force.
-    fn is_verified(&self) -> bool {
-        true
+    /// Returns true if this plan has nothing that other programs could change.
+    fn is_nothing(&self) -> bool {
+        false
     }
 }
 
@@ -186,6 +186,11 @@ impl<P: Plan, R> Reconciler<P, R> {
         if self.fallback_until.is_none() {
             self.why = None;
         }
+        if self.wanted.is_none() && plan.is_nothing() {
+            // Leave what a previous daemon left until the next second: after a start, the first
+            // plan may be for a network of which a part is still unknown.
+            self.retry_at = Some(Duration::ZERO);
+        }
         self.wanted = Some(plan);
         self.next()
     }
@@ -325,7 +330,7 @@ impl<P: Plan, R> Reconciler<P, R> {
             return None;
         }
         self.verify_later(now);
-        let plan = self.in_force.clone().filter(Plan::is_verified)?;
+        let plan = self.in_force.clone().filter(|plan| !plan.is_nothing())?;
         Some(self.start(Job::Apply { plan: plan.clone(), in_force: Some(plan) }))
     }
 

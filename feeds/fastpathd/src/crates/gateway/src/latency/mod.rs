@@ -41,8 +41,8 @@ impl From<Job> for Effect {
 pub type Job = reconcile::Job<Option<Plan>>;
 
 impl reconcile::Plan for Option<Plan> {
-    fn is_verified(&self) -> bool {
-        self.is_some()
+    fn is_nothing(&self) -> bool {
+        self.is_none()
     }
 }
 

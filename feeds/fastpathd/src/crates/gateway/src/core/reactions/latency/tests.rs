@@ -39,13 +39,29 @@ fn apply(plan: &Plan, before: Option<&Plan>) -> Job {
     Job::Apply { plan: Some(plan.clone()), in_force: Some(before.cloned()) }
 }
 
-#[test]
-fn queues_of_a_previous_daemon_are_removed() {
+/// A core that has just started, with the queues of a previous daemon.
+fn starting(values: &Value) -> (Core, Vec<Job>) {
     let mut core = core();
     core.firewall_read(&lab_firewall());
-    core.interfaces_read(&lab_dump());
-    core.configuration_read(&configuration("flowtable"));
-    assert_eq!(jobs(core.network_changed(lab_network())), [removal(None)]);
+    core.interfaces_read(&json!({"interface": []}));
+    core.configuration_read(values);
+    let jobs = jobs(core.network_changed(lab_network()));
+    (core, jobs)
+}
+
+#[test]
+fn queues_of_a_previous_daemon_are_removed_within_a_second() {
+    let (mut core, found) = starting(&configuration("flowtable"));
+    assert_eq!(found, []);
+    assert_eq!(after(&mut core, 1), [removal(None)]);
+}
+
+#[test]
+fn queues_of_a_previous_daemon_stay_until_the_interfaces_are_known() {
+    let (mut core, found) = starting(&on());
+    assert_eq!(found, [], "there is no WAN yet");
+    let found = jobs(core.interfaces_read(&lab_dump()));
+    assert!(matches!(&found[..], [Job::Apply { plan: Some(_), in_force: None }]), "{found:?}");
 }
 
 /// Returns a core with a latency plan in force, and the plan.
