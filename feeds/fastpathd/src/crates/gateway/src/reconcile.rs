@@ -301,7 +301,7 @@ impl<P: Plan, R> Reconciler<P, R> {
 
     /// Retries a plan that has failed, because something else has changed. Returns the job.
     pub(crate) fn retry(&mut self, now: Duration) -> Option<Job<P>> {
-        let due = self.retry_at?;
+        let due = self.retry_at.filter(|_| self.why.is_some())?;
         let at = self.react_at(now);
         self.retry_at = (at > now).then_some(at.min(due));
         self.next()

@@ -45,7 +45,10 @@ fn starting(values: &Value) -> (Core, Vec<Job>) {
     core.firewall_read(&lab_firewall());
     core.interfaces_read(&json!({"interface": []}));
     core.configuration_read(values);
-    let jobs = jobs(core.network_changed(lab_network()));
+    let cake = QueueingDiscipline { index: 3, kind: "cake".into(), ..Default::default() };
+    let mut network = lab_network();
+    network.push(Change::Queues(vec![cake]));
+    let jobs = jobs(core.network_changed(network));
     (core, jobs)
 }
 
