@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Gateways of `./build.sh bench fleet`:
+//! Gateways for `./build.sh bench fleet`:
 //! `fleet GATEWAYS FLOWS COLLECTOR ACTIVE_TIMEOUT IDLE_TIMEOUT`.
 
 use std::process::ExitCode;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Handles for the execution of effects: paths, the locks around nft and the eBPF loader, ubus, and
-//! events to init scripts.
+//! Handles for executing effects: paths, locks around nft and the eBPF loader, ubus, and events to
+//! init scripts.
 
 use std::future::Future;
 use std::path::PathBuf;
@@ -19,24 +19,22 @@ use crate::sys::task::spawn_local;
 #[derive(Debug, Clone)]
 pub(crate) struct Paths {
     pub(crate) socket: PathBuf,
-    /// UCI file of the daemon, read only while ubus is down.
+    /// UCI file of the daemon, read only without ubus.
     pub(crate) config: PathBuf,
     pub(crate) leases: PathBuf,
     /// Folder of run-time files, some of them for other programs.
     pub(crate) run: PathBuf,
-    /// Suricata's command socket.
     pub(crate) commands: PathBuf,
-    /// File of the Suricata rules that are installed with the daemon.
     pub(crate) own_rules: PathBuf,
 }
 
 impl Paths {
-    /// Returns the file of the alerts that a daemon saves for the next one.
+    /// Returns the file of alerts that a daemon saves for its successor.
     pub(crate) fn alerts(&self) -> PathBuf {
         self.run.join("alerts")
     }
 
-    /// Returns the file of the generation of nftables' rules that this daemon has seen.
+    /// Returns the file of the nftables generation that this daemon has processed.
     pub(crate) fn generation(&self) -> PathBuf {
         self.run.join("rules")
     }
@@ -48,16 +46,15 @@ pub(crate) struct Io {
     pub(crate) nft: NftCommand,
     /// Held while nft runs, so that a block is not lost while the table is replaced.
     pub(crate) table_lock: Rc<Mutex<()>>,
-    /// Held while programs are attached or the queues of the WAN change: both add and remove
+    /// Held while programs are attached or the WAN's queues change, because both add and remove
     /// clsact.
     pub(crate) programs_lock: Rc<Mutex<()>>,
-    /// Socket for route lookups; `None` before the first one and after a failure.
+    /// Socket for route lookups. `None` before the first lookup and after a failure.
     pub(crate) lookup: Rc<Mutex<Option<RouteLookup>>>,
     pub(crate) events: mpsc::Sender<Event>,
-    /// For events that must follow all conntrack events that the kernel has sent before.
-    pub(crate) behind_conntrack: mpsc::UnboundedSender<Event>,
+    /// Events that must follow all conntrack events that the kernel has already sent.
+    pub(crate) after_conntrack: mpsc::UnboundedSender<Event>,
     pub(crate) bus: Option<ubus::Handle>,
-    /// Types of Suricata events that go to collectors.
     pub(crate) wanted_events: ips::WantedKinds,
 }
 
@@ -65,7 +62,7 @@ impl Io {
     pub(crate) fn new(
         paths: Paths,
         events: mpsc::Sender<Event>,
-        behind_conntrack: mpsc::UnboundedSender<Event>,
+        after_conntrack: mpsc::UnboundedSender<Event>,
     ) -> Self {
         Self {
             paths,
@@ -75,19 +72,19 @@ impl Io {
             programs_lock: Rc::default(),
             lookup: Rc::default(),
             events,
-            behind_conntrack,
+            after_conntrack,
             bus: None,
             wanted_events: ips::WantedKinds::default(),
         }
     }
 
-    /// Starts an exchange over ubus. Skipped while ubus is down; reconnecting reads everything.
+    /// Starts an exchange over ubus. Skipped without ubus, because a reconnect reads everything.
     pub(crate) fn with_bus<F: Future<Output = ()> + 'static>(
         &self,
-        talk: impl FnOnce(ubus::Handle, mpsc::Sender<Event>) -> F,
+        exchange: impl FnOnce(ubus::Handle, mpsc::Sender<Event>) -> F,
     ) {
         if let Some(bus) = &self.bus {
-            spawn_local(talk(bus.clone(), self.events.clone()));
+            spawn_local(exchange(bus.clone(), self.events.clone()));
         }
     }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! fastpathd plans the gateway's fast path, maintains its flow table and answers on ubus. This file
-//! has the command line, the default paths and `--check`.
+//! The daemon of the gateway: plans the fast path, maintains the flow table and serves ubus. This
+//! file has the command line.
 // A wildcard arm would hide a variant that is added later.
 #![cfg_attr(
     not(test),
@@ -27,16 +27,15 @@ const USAGE: &str = "\
 usage: fastpathd [OPTION…]
 
   --check FILE…      report problems of configuration files, and exit
-  --json             with --check: as JSON, a list with an object for each file
-  --ubus-socket PATH where ubusd listens (/var/run/ubus/ubus.sock)
-  --config FILE      read while ubus is not there (/etc/config/fastpath)
-  --leases FILE      DHCP leases, for the names of hosts (/tmp/dhcp.leases)
+  --json             with --check: print a JSON list with an object per file
+  --ubus-socket PATH socket of ubusd (/var/run/ubus/ubus.sock)
+  --config FILE      configuration, read only without ubus (/etc/config/fastpath)
+  --leases FILE      DHCP leases, for host names (/tmp/dhcp.leases)
   --remove-queues    remove the queues of the WAN, and exit
   --verbose          more log lines
   --version
 ";
 
-/// The user that the daemon runs as.
 const USER: &str = "fastpath";
 
 enum Command {
@@ -84,7 +83,6 @@ fn parse(args: impl IntoIterator<Item = OsString>) -> Result<Command, lexopt::Er
     }
 }
 
-/// Runs the program. The first of `args` is the program name.
 #[must_use]
 pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     match parse(args.into_iter().skip(1)) {
@@ -99,13 +97,13 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
             ExitCode::SUCCESS
         }
         Err(error) => {
-            complain(&format!("fastpathd: {error}\n{USAGE}"));
+            print_error(&format!("fastpathd: {error}\n{USAGE}"));
             ExitCode::from(2)
         }
     }
 }
 
-/// Reports the problems of configuration files. Fails if the daemon would ignore a file or section.
+/// Reports problems of configuration files. Fails if the daemon would ignore a file or section.
 fn check(files: &[PathBuf], json: bool) -> ExitCode {
     let verdicts: Vec<_> = files.iter().map(|file| run::configuration::check(file)).collect();
     if json {
@@ -113,10 +111,10 @@ fn check(files: &[PathBuf], json: bool) -> ExitCode {
     } else {
         for verdict in &verdicts {
             for warning in &verdict.warnings {
-                complain(&format!("warning: {}\n", warning.text));
+                print_error(&format!("warning: {}\n", warning.text));
             }
             for problem in &verdict.problems {
-                complain(&format!("{}\n", problem.text));
+                print_error(&format!("{}\n", problem.text));
             }
         }
     }
@@ -131,8 +129,8 @@ fn check(files: &[PathBuf], json: bool) -> ExitCode {
 
 fn start(paths: io::Paths, verbose: bool) -> ExitCode {
     sys::log::start(verbose);
-    if let Err(error) = leave_root() {
-        complain(&format!(
+    if let Err(error) = drop_root() {
+        print_error(&format!(
             "fastpathd: runs as root and cannot become user {USER}: {error}. Install procd-ujail, \
              or the package fastpathd again.\n"
         ));
@@ -147,25 +145,25 @@ fn start(paths: io::Paths, verbose: bool) -> ExitCode {
     match ended {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            complain(&format!("fastpathd: starting: {error}\n"));
+            print_error(&format!("fastpathd: starting: {error}\n"));
             ExitCode::FAILURE
         }
     }
 }
 
-/// Drops root privileges: without ujail, procd starts the daemon as root.
-fn leave_root() -> std::io::Result<()> {
+/// Drops root privileges, because procd starts the daemon as root without ujail.
+fn drop_root() -> std::io::Result<()> {
     if !rustix::process::geteuid().is_root() {
         return Ok(());
     }
     launch::become_user(USER, &std::fs::read_to_string("/etc/passwd")?)
 }
 
-/// Prints to standard output. A closed pipe is ignored, where `print!` would panic.
+/// Prints to standard output. Ignores a closed pipe, for which `print!` would panic.
 fn print(text: &str) {
     let _ = std::io::stdout().write_all(text.as_bytes());
 }
 
-fn complain(text: &str) {
+fn print_error(text: &str) {
     let _ = std::io::stderr().write_all(text.as_bytes());
 }

@@ -11,12 +11,11 @@ use std::time::Duration;
 use config::Problem;
 use cpu::{Attempts, CpuPlan, Found, Machine, Settings, Steering, View};
 
-/// Interval between readings of the machine: other programs may change affinities, too.
-const READ_EVERY: Duration = Duration::from_secs(10);
+/// Interval between readings of the machine, because other programs may change affinities.
+const READ_INTERVAL: Duration = Duration::from_secs(10);
 
 #[derive(Debug)]
 pub enum Event {
-    /// CPUs and network queues were read.
     Read(Box<Sample>),
 }
 
@@ -30,11 +29,9 @@ pub enum Effect {
     Write(String),
 }
 
-/// A reading of the machine.
 #[derive(Debug, Clone)]
 pub struct Sample {
     pub machine: Machine,
-    /// Other services that set affinities.
     pub steering: Steering,
     /// Lines that the script could not write.
     pub refusals: String,
@@ -49,14 +46,12 @@ pub struct State {
     plan: CpuPlan,
     found: Found,
     attempts: Attempts,
-    /// Lines that the script could not write.
     refusals: String,
     steering: Steering,
     read_at: Duration,
 }
 
 impl State {
-    /// Restores the machine's original values, as saved by a previous daemon.
     pub fn restore(&mut self, found: Found) {
         self.found = found;
     }
@@ -69,7 +64,6 @@ impl State {
         self.read_at = Duration::ZERO;
     }
 
-    /// Replans for this reading of the machine.
     pub(crate) fn read(&mut self, sample: Sample, now: Duration) -> Vec<Effect> {
         let Sample { machine, steering, refusals } = sample;
         self.machine = Some(machine);
@@ -79,16 +73,15 @@ impl State {
         if self.configured { self.effects(now) } else { Vec::new() }
     }
 
-    /// Returns true if the machine is to be read. Called once a second.
+    /// Returns true if a reading is due. Called once a second.
     pub(crate) fn second(&mut self, now: Duration) -> bool {
         let due = now >= self.read_at;
         if due {
-            self.read_at = now + READ_EVERY;
+            self.read_at = now + READ_INTERVAL;
         }
         due
     }
 
-    /// Returns true once the machine has been read.
     pub(crate) fn is_known(&self) -> bool {
         self.machine.is_some()
     }
@@ -144,14 +137,13 @@ impl State {
         serde_json::to_string(&self.found).unwrap_or_default()
     }
 
-    /// Returns Suricata's part of the plan.
     pub(crate) fn threads(&self) -> ips::Threads {
         let suricata = &self.plan.suricata;
         let management: Vec<u32> = suricata.management.iter().collect();
         let workers = if suricata.pinned {
             suricata.workers.clone()
         } else {
-            // Only the number of workers matters.
+            // Without pinning, only the number of workers matters.
             (0..u32::from(suricata.queues.max(1))).collect()
         };
         ips::Threads {
@@ -170,14 +162,13 @@ impl State {
         Some(View::new(&self.plan, machine, &self.steering, &refused))
     }
 
-    /// Returns the number of values that differ from the plan; `None` before the machine has been
-    /// read.
+    /// Returns the number of values that differ from the plan.
     pub(crate) fn deviations(&self) -> Option<usize> {
         let machine = self.machine.as_ref()?;
         Some(cpu::differences(&self.plan, machine).len())
     }
 
-    /// Reads the machine, with the queues of eligible ports, without tunnels.
+    /// Requests a reading of the CPUs, and of the queues of eligible ports that are not tunnels.
     pub(crate) fn reading(topology: &topology::Topology) -> Effect {
         let tunnels = topology.tunnels(true);
         let is_port =
@@ -203,6 +194,6 @@ mod tests {
         assert!(state.is_known());
         assert!(state.second(Duration::ZERO));
         assert!(!state.second(Duration::from_secs(1)));
-        assert!(state.second(READ_EVERY));
+        assert!(state.second(READ_INTERVAL));
     }
 }

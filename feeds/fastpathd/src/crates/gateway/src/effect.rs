@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Effects that the core requests, one variant per subsystem. Each subsystem matches its own
-//! effects exhaustively.
+//! Effects that the core requests, one variant per subsystem.
 
 use crate::{
     api, configuration, conntrack, cpu, doctor, export, ips, latency, network, offload, rules,

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Events of the daemon's loop, one variant per subsystem. Each subsystem matches its own events
-//! exhaustively.
+//! Events of the daemon's loop, one variant per subsystem.
 
 use crate::{configuration, conntrack, cpu, doctor, export, ips, latency, network, offload, rules};
 

@@ -27,7 +27,6 @@ pub(crate) fn core() -> Core {
     Core::new(machine, Now { mono: Duration::ZERO, unix_ms: 1_000_000 })
 }
 
-/// Returns the sample of a machine with one CPU and no network queues.
 pub(crate) fn machine_sample() -> Sample {
     let one = cpu::Cpu {
         cpu: 0,
@@ -42,8 +41,7 @@ pub(crate) fn machine_sample() -> Sample {
     Sample { machine, steering, refusals: String::new() }
 }
 
-/// Returns a core that knows the lab's network and has the flowtable in force, and nothing of a
-/// previous daemon.
+/// Returns a core in the lab's network, with the flowtable in force.
 pub(crate) fn running() -> Core {
     let mut core = core();
     core.firewall_read(&lab_firewall());

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Exposes private parsers of this crate to the fuzz targets: DHCP leases, `/proc` files, answers
-//! of netifd, requests and settings.
+//! Exposes private parsers of this crate to the fuzz targets.
 
 use std::time::Duration;
 
@@ -17,7 +16,6 @@ use crate::sys::kernel::{self, Machine};
 use crate::sys::load::CpuMeter;
 use crate::sys::netdev::NetMeter;
 
-/// Returns the method names of ubus object `fastpath`.
 pub fn methods() -> impl Iterator<Item = &'static str> {
     METHODS.iter().map(|method| method.name)
 }
@@ -29,20 +27,17 @@ pub fn request(method: &str, args: Map<String, Value>) -> bool {
     matches!(call(&mut core, method, args), Outcome::Reply(Ok(_), _))
 }
 
-/// Parses the values of package `fastpath` and returns the texts of all problems and warnings.
 #[must_use]
 pub fn settings(values: &Value) -> Vec<String> {
     let report = FileReport::of(values);
     report.problems.into_iter().chain(report.warnings).map(|problem| problem.text).collect()
 }
 
-/// Returns the host name of an address according to dnsmasq's leases and `/etc/hosts`.
 #[must_use]
 pub fn host(leases: &str, hosts: &str, address: std::net::IpAddr) -> Option<String> {
     Names::parse(leases, hosts).get(address).map(str::to_owned)
 }
 
-/// Parses two readings of `/proc/stat` and returns the busy share of each CPU.
 #[must_use]
 pub fn load(stat: &str, later: &str) -> Vec<f64> {
     let mut meter = CpuMeter::default();

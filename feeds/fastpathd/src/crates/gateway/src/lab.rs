@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The lab's network and configuration as values, for tests, and for the gateways of
-//! `./build.sh bench fleet`.
+//! The lab's network and configuration as values, for tests and `./build.sh bench fleet`.
 #![expect(clippy::unwrap_used, clippy::missing_panics_doc, reason = "every value is written here")]
 #![expect(clippy::must_use_candidate, reason = "for tests")]
 

@@ -1,45 +1,42 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! Brings the wanted plan into force, one job at a time: retries it after a failure, applies a
-//! fallback while the kernel refuses it, and applies it again regularly, because other programs
-//! change the kernel, too. A job observes the kernel and changes only what differs.
+//! fallback while the kernel refuses it, and verifies it regularly, because other programs may
+//! change the kernel's objects. A job reads these objects first, and changes only differences.
 
 use std::time::Duration;
 
 /// Retry interval after a failure; the missing module may have been loaded meanwhile.
-pub(crate) const RETRY: Duration = Duration::from_secs(30);
+pub(crate) const RETRY_INTERVAL: Duration = Duration::from_secs(30);
 /// Longest retry interval of a plan that is refused repeatedly while its fallback is in force.
-const MAX_RETRY: Duration = Duration::from_secs(240);
-/// Interval of verifications, in case the report of a change was lost.
-const VERIFY_EVERY: Duration = Duration::from_secs(20);
-/// Debounce for changes by other programs, so that a program that keeps changing our objects does
-/// not keep us busy.
+const MAX_RETRY_INTERVAL: Duration = Duration::from_secs(240);
+/// Interval of verifications, in case a change was not reported.
+const VERIFY_INTERVAL: Duration = Duration::from_secs(20);
+/// Debounce for changes by other programs, because a program may change our objects all the time.
 const DEBOUNCE: Duration = Duration::from_secs(2);
 
-/// A state of the kernel that can be wanted. One of its values is "nothing of ours".
+/// A state of our objects in the kernel. One of its values is "no objects".
 pub(crate) trait Plan: Clone + PartialEq {
     /// Returns the plan to apply while the kernel refuses this one.
     fn fallback(&self) -> Option<Self> {
         None
     }
 
-    /// Returns true if a refusal of this plan holds for the other one, too.
+    /// Returns true if a refusal of this plan also applies to the other one.
     fn is_refused_like(&self, other: &Self) -> bool {
         self == other
     }
 
-    /// Returns true if this plan has nothing that other programs could change.
     fn is_nothing(&self) -> bool {
         false
     }
 }
 
-/// Work for the kernel.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Job<P> {
-    /// Brings the plan into force. `in_force` is the plan before, which may be the same; `None` if
-    /// that is unknown.
+    /// Brings the plan into force. `in_force` is the previous plan, which is the same for a
+    /// verification; `None` if unknown.
     Apply { plan: P, in_force: Option<P> },
-    /// Replaces the plan in force by itself, so that no state of the kernel survives.
+    /// Replaces the plan in force by itself, which clears the kernel's state of these objects.
     Renew(P),
 }
 
@@ -51,7 +48,7 @@ impl<P> Job<P> {
         }
     }
 
-    /// Returns the plan before; `None` if unknown.
+    /// Returns the previous plan; `None` if unknown.
     #[must_use]
     pub fn before(&self) -> Option<&P> {
         match self {
@@ -72,12 +69,10 @@ impl<P> Job<P> {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Outcome<P, R> {
     Applied,
-    /// Another plan is in force instead, as a part of the wanted one is impossible.
+    /// Only a part of the wanted plan is possible. This part is in force.
     Partly(P, R),
-    /// The kernel refused this plan.
     Refused(R, Option<P>),
-    /// The job failed without a verdict on this plan (time-out, other result), so the plan may
-    /// succeed later.
+    /// The job failed without a verdict on this plan, for example after a timeout.
     Failed(R, Option<P>),
 }
 
@@ -97,14 +92,14 @@ pub(crate) struct Reconciler<P, R> {
     job: Option<Job<P>>,
     /// Another plan was wanted during the job.
     superseded: bool,
-    /// Another program has changed our objects during the job, or the job itself has.
+    /// A change of our objects was reported during the job. The job may have caused it.
     touched: bool,
     /// Why the wanted plan is not in force, or the last renewal failed.
     why: Option<R>,
-    /// `why` is that of a renewal, which no verification disproves.
+    /// `why` concerns a renewal, so a successful verification does not clear it.
     renewal_failed: bool,
     retry_at: Option<Duration>,
-    /// Until then, the fallback is applied instead of the wanted plan.
+    /// Time until which the fallback is applied instead of the wanted plan.
     fallback_until: Option<Duration>,
     /// The last interval between attempts of a refused plan.
     refusal_pause: Duration,
@@ -115,7 +110,7 @@ pub(crate) struct Reconciler<P, R> {
 }
 
 impl<P, R> Reconciler<P, R> {
-    /// `verifies` is true if the plan in force is applied again regularly.
+    /// `verifies` enables regular verifications of the plan in force.
     pub(crate) fn new(verifies: bool) -> Self {
         Self {
             wanted: None,
@@ -128,7 +123,7 @@ impl<P, R> Reconciler<P, R> {
             retry_at: None,
             fallback_until: None,
             refusal_pause: Duration::ZERO,
-            verify_at: verifies.then_some(VERIFY_EVERY),
+            verify_at: verifies.then_some(VERIFY_INTERVAL),
             reacted_at: None,
         }
     }
@@ -137,7 +132,6 @@ impl<P, R> Reconciler<P, R> {
         self.wanted.as_ref()
     }
 
-    /// Returns the plan in force; `None` if unknown.
     pub(crate) fn in_force(&self) -> Option<&P> {
         self.in_force.as_ref()
     }
@@ -146,22 +140,21 @@ impl<P, R> Reconciler<P, R> {
         self.job.as_ref()
     }
 
-    /// Returns why the wanted plan is not in force, or the last renewal failed.
     pub(crate) fn why(&self) -> Option<&R> {
         self.why.as_ref()
     }
 
-    /// Verifies the plan in force within a second, or after the job under way.
+    /// Verifies the plan in force within a second, or after the current job.
     pub(crate) fn verify_soon(&mut self) {
         self.touched |= self.job.is_some() && self.verify_at.is_some();
         self.verify_at = self.verify_at.map(|_| Duration::ZERO);
     }
 
     fn verify_later(&mut self, now: Duration) {
-        self.verify_at = self.verify_at.map(|_| now + VERIFY_EVERY);
+        self.verify_at = self.verify_at.map(|_| now + VERIFY_INTERVAL);
     }
 
-    /// Returns when to react to a change by another program.
+    /// Returns the debounced time to react to a change by another program.
     fn react_at(&mut self, now: Duration) -> Duration {
         let at = self.reacted_at.map_or(now, |at| now.max(at + DEBOUNCE));
         if at == now {
@@ -172,7 +165,7 @@ impl<P, R> Reconciler<P, R> {
 }
 
 impl<P: Plan, R> Reconciler<P, R> {
-    /// Wants a plan. The same plan again changes nothing. Returns the next job.
+    /// Sets the wanted plan, and returns the next job. A repeated plan has no effect.
     pub(crate) fn want(&mut self, plan: P) -> Option<Job<P>> {
         if self.wanted.as_ref() == Some(&plan) {
             return None;
@@ -187,15 +180,14 @@ impl<P: Plan, R> Reconciler<P, R> {
             self.why = None;
         }
         if self.wanted.is_none() && plan.is_nothing() {
-            // Leave what a previous daemon left until the next second: after a start, the first
-            // plan may be for a network of which a part is still unknown.
+            // Keep the objects of a previous daemon until the next second: the first plan may lack
+            // a part of the network that is still unknown.
             self.retry_at = Some(Duration::ZERO);
         }
         self.wanted = Some(plan);
         self.next()
     }
 
-    /// Handles the outcome of the job. Returns the next one.
     pub(crate) fn done(&mut self, outcome: Outcome<P, R>, now: Duration) -> Option<Job<P>> {
         let job = self.job.take()?;
         let renews = matches!(job, Job::Renew(_));
@@ -218,31 +210,32 @@ impl<P: Plan, R> Reconciler<P, R> {
             }
             Outcome::Partly(part, why) => {
                 self.why = Some(why);
-                self.retry_at = Some(now + RETRY);
+                self.retry_at = Some(now + RETRY_INTERVAL);
                 self.in_force = Some(part);
             }
             Outcome::Refused(why, left)
                 if plan.fallback().is_some() && self.wanted.as_ref() == Some(&plan) =>
             {
                 self.why = Some(why);
-                self.refusal_pause = (self.refusal_pause * 2).clamp(RETRY, MAX_RETRY);
+                self.refusal_pause =
+                    (self.refusal_pause * 2).clamp(RETRY_INTERVAL, MAX_RETRY_INTERVAL);
                 self.fallback_until = Some(now + self.refusal_pause);
                 self.in_force = left;
             }
             Outcome::Refused(why, left) | Outcome::Failed(why, left) => {
-                // A verification without a result says nothing about the wanted plan.
+                // A verification without a result does not concern the wanted plan.
                 if !verifies || left.as_ref() != Some(&plan) {
                     self.why = Some(why);
                     self.renewal_failed = renews;
                     if !renews || left.is_none() {
-                        self.retry_at = Some(now + RETRY);
+                        self.retry_at = Some(now + RETRY_INTERVAL);
                     }
                 }
                 self.in_force = left;
             }
         }
         if is_outdated {
-            // The outcome says nothing about the plan that is wanted now.
+            // The outcome does not concern the plan that is wanted now.
             self.why = None;
             self.retry_at = None;
             self.fallback_until = None;
@@ -261,7 +254,7 @@ impl<P: Plan, R> Reconciler<P, R> {
         self.retry_due(now).or_else(|| self.verification(now))
     }
 
-    /// Returns the job that tries a failed or refused plan again, if that is due.
+    /// Returns the retry of a failed or refused plan, if due.
     pub(crate) fn retry_due(&mut self, now: Duration) -> Option<Job<P>> {
         if self.job.is_some() || self.retry_at.or(self.fallback_until).is_none_or(|at| now < at) {
             return None;
@@ -275,8 +268,7 @@ impl<P: Plan, R> Reconciler<P, R> {
         next
     }
 
-    /// Handles the report that other programs, or the job under way, have changed our objects.
-    /// Returns the next job.
+    /// Handles the report that our objects have changed. Returns the next job.
     pub(crate) fn touched(&mut self, now: Duration) -> Option<Job<P>> {
         if self.job.is_some() {
             self.touched = true;
@@ -299,7 +291,7 @@ impl<P: Plan, R> Reconciler<P, R> {
         self.next()
     }
 
-    /// Retries a plan that has failed, because something else has changed. Returns the job.
+    /// Retries a failed plan early, because another object has changed. Returns the job.
     pub(crate) fn retry(&mut self, now: Duration) -> Option<Job<P>> {
         let due = self.retry_at.filter(|_| self.why.is_some())?;
         let at = self.react_at(now);
@@ -307,7 +299,7 @@ impl<P: Plan, R> Reconciler<P, R> {
         self.next()
     }
 
-    /// Renews the plan in force, unless a job is under way.
+    /// Renews the plan in force, unless a job is running.
     pub(crate) fn renew(&mut self) -> Option<Job<P>> {
         if self.job.is_some() {
             return None;
@@ -348,7 +340,7 @@ impl<P: Plan, R> Reconciler<P, R> {
         job
     }
 
-    /// Returns the plan to apply as soon as no job is under way.
+    /// Returns the plan to apply as soon as no job is running.
     fn due(&self) -> Option<P> {
         if self.retry_at.is_some() {
             return None;

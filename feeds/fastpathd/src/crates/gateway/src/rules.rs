@@ -11,32 +11,27 @@ use rules::{
 use serde::Serialize;
 use serde_json::Value;
 
-/// Delay after a start in milliseconds, so that the WAN comes up first.
-const FIRST: u64 = 60 * 1000;
-/// Delay after a change of the wanted sources in milliseconds, since more changes may follow.
-const CHOICE_DELAY: u64 = 5 * 1000;
-/// Retry interval after a failed update, in milliseconds.
-const RETRY: u64 = 3600 * 1000;
-/// Longest time to the next update in milliseconds. A day may have 25 hours (daylight saving time).
-const MAX_DELAY: u64 = 25 * 3600 * 1000;
+/// Delay after a start, so that the WAN comes up first.
+const START_DELAY_MS: u64 = 60 * 1000;
+/// Delay after a change of the sources, since more changes may follow.
+const CHANGE_DELAY_MS: u64 = 5 * 1000;
+const RETRY_INTERVAL_MS: u64 = 3600 * 1000;
+/// Longest time to the next update. A day may have 25 hours (daylight saving time).
+const MAX_DELAY_MS: u64 = 25 * 3600 * 1000;
 
-/// Reports of the updater.
 #[derive(Debug)]
 pub enum Event {
-    /// Source and step of the update under way.
+    /// Source and step of the current update.
     Progress(UpdateReason),
-    /// The update has ended, with its result or the reason that it has none.
+    /// Result of the update, or the reason for its failure.
     Done(Result<Value, UpdateReason>),
 }
 
-/// A request to the updater.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Effect {
-    /// Run an update with this request.
     Update(String),
 }
 
-/// Times and results of rule updates.
 #[derive(Debug, Default)]
 #[expect(clippy::struct_excessive_bools, reason = "independent facts")]
 pub(crate) struct Updates {
@@ -57,13 +52,10 @@ pub(crate) struct Updates {
 }
 
 config::named! {
-    /// The state of the rules.
     pub enum RulesSummary {
         /// Only the built-in rules are in force: nothing was fetched yet.
         Builtin = "builtin",
-        /// The last update succeeded.
         Good = "good",
-        /// An update is under way.
         Updating = "updating",
         /// The last update was refused; the previous rules are in force.
         Failed = "failed",
@@ -133,11 +125,13 @@ impl Updates {
         };
         let automatic = self.wanted && self.settings.hour != Hour::Manual;
         self.next_ms = match hour {
-            _ if automatic && self.sources_changed => now_ms + CHOICE_DELAY,
-            _ if automatic && self.has_removed_sources() => now_ms + FIRST,
+            _ if automatic && self.sources_changed => now_ms + CHANGE_DELAY_MS,
+            _ if automatic && self.has_removed_sources() => now_ms + START_DELAY_MS,
             None => 0,
-            // A source was never fetched: do not wait until tomorrow with few rules.
-            Some(_) if sources.iter().any(|source| self.report(source).is_none()) => now_ms + FIRST,
+            // Fetch a new source soon, not at the daily hour.
+            Some(_) if sources.iter().any(|source| self.report(source).is_none()) => {
+                now_ms + START_DELAY_MS
+            }
             Some(hour) => next(now_ms, hour, self.offset_s),
         };
     }
@@ -159,14 +153,14 @@ impl Updates {
     /// Returns the request if an update is due. Called once a second.
     pub(crate) fn tick(&mut self, own_rules: &Path, now_ms: u64) -> Option<String> {
         // The clock was set back, for example by NTP.
-        if self.next_ms > now_ms + MAX_DELAY {
-            self.next_ms = now_ms + RETRY;
+        if self.next_ms > now_ms + MAX_DELAY_MS {
+            self.next_ms = now_ms + RETRY_INTERVAL_MS;
         }
         let due = self.next_ms != 0 && now_ms >= self.next_ms;
         if due { self.start(own_rules, now_ms) } else { None }
     }
 
-    /// Begins an update. Returns its request; `None` while an update is under way.
+    /// Begins an update. Returns its request; `None` while an update is running.
     pub(crate) fn start(&mut self, own_rules: &Path, now_ms: u64) -> Option<String> {
         if self.running {
             return None;
@@ -176,7 +170,7 @@ impl Updates {
         self.running = true;
         self.sources_changed = false;
         self.step = None;
-        self.next_ms = if self.next_ms == 0 { 0 } else { now_ms + RETRY };
+        self.next_ms = if self.next_ms == 0 { 0 } else { now_ms + RETRY_INTERVAL_MS };
         log::info!("updating the rules");
         Some(request)
     }
@@ -205,13 +199,13 @@ impl Updates {
         if done || self.sources_changed {
             self.schedule(now_ms);
         } else if self.next_ms != 0 {
-            self.next_ms = now_ms + RETRY;
+            self.next_ms = now_ms + RETRY_INTERVAL_MS;
         }
         matches!(outcome, UpdateOutcome::Updated | UpdateOutcome::Partly | UpdateOutcome::Restored)
     }
 
-    /// Returns when the sources with rules in force were last checked successfully, in Unix
-    /// milliseconds; the oldest check of several sources. 0 if the set has only our own rules.
+    /// Returns the time of the last successful check, in Unix milliseconds: the oldest of all
+    /// sources with rules in force. 0 if only our own rules are in force.
     pub(crate) fn checked_ms(&self) -> u64 {
         let foreign = |report: &&SourceReport| report.name != rules::OWN && report.rules > 0;
         let sources = self.state.sources.iter().filter(foreign);
@@ -223,7 +217,7 @@ impl Updates {
         checked.min().unwrap_or(0)
     }
 
-    /// Returns when the set in force was made, in Unix milliseconds; 0 if never.
+    /// Returns the time when the rule set in force was built, in Unix milliseconds; 0 if never.
     pub(crate) fn updated_ms(&self) -> u64 {
         self.state.since_ms
     }
@@ -329,10 +323,10 @@ mod tests {
         assert_eq!(updates.next_ms, 0, "nothing to fetch");
         settings.own = None;
         updates.configure(&settings, true, 2000);
-        assert_eq!(updates.next_ms, 2000 + CHOICE_DELAY);
+        assert_eq!(updates.next_ms, 2000 + CHANGE_DELAY_MS);
         assert!(updates.tick(Path::new("/own"), 2000).is_none());
-        assert!(updates.tick(Path::new("/own"), 2000 + CHOICE_DELAY).is_some());
-        assert!(updates.start(Path::new("/own"), 9000).is_none(), "one is under way");
+        assert!(updates.tick(Path::new("/own"), 2000 + CHANGE_DELAY_MS).is_some());
+        assert!(updates.start(Path::new("/own"), 9000).is_none(), "an update is running");
         assert_eq!(updates.view(ips::RuleCounts::default()).state, "updating");
         assert!(!updates.done(Err(no_updater()), 9000));
         let view = updates.view(ips::RuleCounts::default());
@@ -348,11 +342,11 @@ mod tests {
         let mut settings = rules::Settings::default();
         updates.configure(&settings, true, 1000);
         settings.own = None;
-        let wrong = 2 * 365 * MAX_DELAY;
+        let wrong = 2 * 365 * MAX_DELAY_MS;
         updates.configure(&settings, true, wrong);
         assert!(updates.tick(Path::new("/own"), 5000).is_none());
-        assert_eq!(updates.next_ms, 5000 + RETRY);
-        assert!(updates.tick(Path::new("/own"), 5000 + RETRY).is_some());
+        assert_eq!(updates.next_ms, 5000 + RETRY_INTERVAL_MS);
+        assert!(updates.tick(Path::new("/own"), 5000 + RETRY_INTERVAL_MS).is_some());
     }
 
     #[test]
@@ -365,26 +359,26 @@ mod tests {
         updates.configure(&settings, true, 3000);
         assert_eq!(
             updates.next_ms,
-            2000 + CHOICE_DELAY,
+            2000 + CHANGE_DELAY_MS,
             "the file is read again for another reason"
         );
         settings.limit_mib += 1;
         updates.configure(&settings, true, 4000);
-        assert_eq!(updates.next_ms, 4000 + CHOICE_DELAY);
+        assert_eq!(updates.next_ms, 4000 + CHANGE_DELAY_MS);
         updates.start(Path::new("/own"), 5000).unwrap();
         settings.own = Some(rules::OwnRules::default());
         updates.configure(&settings, true, 6000);
         updates.done(Err(no_updater()), 60_000);
-        assert_eq!(updates.next_ms, 60_000 + CHOICE_DELAY, "chosen while an update was under way");
+        assert_eq!(updates.next_ms, 60_000 + CHANGE_DELAY_MS, "changed during an update");
         updates.start(Path::new("/own"), 70_000).unwrap();
         updates.done(Err(no_updater()), 80_000);
         updates.configure(&settings, true, 90_000);
-        assert_eq!(updates.next_ms, 80_000 + RETRY, "the next attempt is not put off");
+        assert_eq!(updates.next_ms, 80_000 + RETRY_INTERVAL_MS, "the retry is not postponed");
     }
 
     #[test]
     fn a_failed_update_is_retried_only_where_updates_are_scheduled() {
-        for (hour, next) in [(Hour::Manual, 0), (Hour::Daily(4), 9000 + RETRY)] {
+        for (hour, next) in [(Hour::Manual, 0), (Hour::Daily(4), 9000 + RETRY_INTERVAL_MS)] {
             let source = SourceRequest { name: "et".into(), ..SourceRequest::default() };
             let settings =
                 rules::Settings { hour, sources: vec![source], ..rules::Settings::default() };
@@ -411,7 +405,7 @@ mod tests {
             updates.next_ms
         };
         let mut settings = rules::Settings::default();
-        assert_eq!(started(&settings), 1000 + FIRST, "the line has to come up first");
+        assert_eq!(started(&settings), 1000 + START_DELAY_MS, "the WAN has to come up first");
         settings.hour = Hour::Manual;
         assert_eq!(started(&settings), 0, "manual updates only");
     }
@@ -430,10 +424,10 @@ mod tests {
             Updates { state, ..Updates::default() }.checked_ms()
         };
         assert_eq!(of(&[]), 0, "nothing was fetched yet");
-        assert_eq!(of(&[(rules::OWN, 63, 9)]), 0, "ours are tests");
+        assert_eq!(of(&[(rules::OWN, 63, 9)]), 0, "our own rules do not count");
         assert_eq!(of(&[(rules::OWN, 63, 9), ("et", 0, 9)]), 0, "its download failed");
-        assert_eq!(of(&[(rules::OWN, 63, 1), ("et", 40_000, 90)]), 90, "the set is of 5");
+        assert_eq!(of(&[(rules::OWN, 63, 1), ("et", 40_000, 90)]), 90, "the check of the source");
         assert_eq!(of(&[("et", 40_000, 90), ("other", 10, 70)]), 70, "not reached since");
-        assert_eq!(of(&[("et", 40_000, 0)]), 5, "noted by an earlier version");
+        assert_eq!(of(&[("et", 40_000, 0)]), 5, "stored by an earlier version");
     }
 }

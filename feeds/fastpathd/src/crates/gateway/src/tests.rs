@@ -30,7 +30,6 @@ fn sources() -> Vec<(PathBuf, String)> {
     found
 }
 
-/// Returns the lines that contain one of these words, with their path.
 fn lines_with(words: &[&str], counts: impl Fn(&Path) -> bool) -> Vec<String> {
     let mut found = Vec::new();
     for (path, code) in sources().iter().filter(|(path, _)| counts(path)) {
@@ -79,7 +78,7 @@ fn imports(code: &str) -> BTreeSet<&str> {
     for rest in code.split("crate::").skip(1) {
         let list = rest.strip_prefix('{').and_then(|list| list.split_once("};"));
         match list {
-            // Names of nested lists are no modules of the root, and are ignored later.
+            // Names of nested lists are not modules of the root, and are ignored later.
             Some((list, _)) => found.extend(list.split([',', '{', '}', ':', ' ', '\n'])),
             None => found.extend(end(rest).map(|end| &rest[..end])),
         }
@@ -88,7 +87,7 @@ fn imports(code: &str) -> BTreeSet<&str> {
 }
 
 #[test]
-fn modules_import_one_way() {
+fn modules_have_no_import_cycles() {
     let sources = sources();
     let mut imported: BTreeMap<String, BTreeSet<&str>> = BTreeMap::new();
     for (path, code) in &sources {
@@ -108,5 +107,5 @@ fn modules_import_one_way() {
             others.retain(|other| *other != leaf);
         }
     }
-    assert!(imported.is_empty(), "a circle: {imported:?}");
+    assert!(imported.is_empty(), "a cycle: {imported:?}");
 }

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Formats the answer of `metrics` like the collector of package `fastpath-metrics`. Tests compare
-//! the two.
+//! Formats the answer of `metrics` like the collector of package `fastpath-metrics`.
 
 use std::fmt::Write;
 
 use serde_json::{Map, Value};
 
-fn word<'a>(of: &'a Value, field: &str) -> &'a str {
-    of[field].as_str().unwrap_or_default()
+fn field<'a>(of: &'a Value, name: &str) -> &'a str {
+    of[name].as_str().unwrap_or_default()
 }
 
 fn escaped(text: &str) -> String {
@@ -22,17 +21,15 @@ fn labels(sample: &Value) -> String {
     if list.is_empty() { list } else { format!("{{{list}}}") }
 }
 
-/// Returns the families in Prometheus' format.
 pub(super) fn text(answer: &Map<String, Value>) -> String {
     let mut text = String::new();
     for family in answer["families"].as_array().into_iter().flatten() {
-        let name = word(family, "name");
-        let help = word(family, "help").replace('\\', "\\\\").replace('\n', "\\n");
-        let kind = word(family, "type");
-        // Writing to a String cannot fail.
+        let name = field(family, "name");
+        let help = field(family, "help").replace('\\', "\\\\").replace('\n', "\\n");
+        let kind = field(family, "type");
         let _ = writeln!(text, "# HELP {name} {help}\n# TYPE {name} {kind}");
         for sample in family["samples"].as_array().into_iter().flatten() {
-            let _ = writeln!(text, "{name}{} {}", labels(sample), word(sample, "value"));
+            let _ = writeln!(text, "{name}{} {}", labels(sample), field(sample, "value"));
         }
     }
     text

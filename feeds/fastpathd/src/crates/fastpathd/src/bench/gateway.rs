@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! A gateway with a made-up kernel: the daemon's core and exporters are real, and requests to the
-//! kernel are answered from made-up traffic.
+//! A gateway with a simulated kernel: the daemon's core and exporters are real, and requests to the
+//! kernel are answered from simulated traffic.
 
 use std::collections::VecDeque;
 use std::path::PathBuf;
@@ -27,20 +27,14 @@ use crate::export::run::Exporters;
 use crate::io::{Io, Paths};
 use crate::sys::kernel;
 
-/// Hosts with a DHCP lease, as many as have a series of their own.
 const LEASES: u8 = 20;
 
-/// The sums of a gateway, for `/report`.
 #[derive(Debug, Serialize)]
 pub(super) struct Report {
     domain: u32,
-    /// Traffic of the connections.
     made: Sums,
-    /// Records that the core has made.
     records: u64,
-    /// Problem of the configuration; empty if there is none.
     problem: String,
-    /// The exporter, as in the answer of `exports`.
     export: Value,
     scrapes: u64,
     connections: usize,
@@ -58,7 +52,7 @@ pub(super) struct Gateway {
 }
 
 impl Gateway {
-    /// Returns a gateway with the lab's network, and its events.
+    /// Creates a gateway in the lab's network, with the receiver of its events.
     pub(super) fn new(domain: u32, options: &Options) -> (Self, mpsc::Receiver<Event>) {
         let (events, inbox) = mpsc::channel(1);
         let nowhere = PathBuf::from("/dev/null");
@@ -75,7 +69,7 @@ impl Gateway {
         let mut gateway = Self {
             domain,
             core: Core::new(machine, started),
-            // No event has to follow conntrack's events here, so that receiver is dropped.
+            // There is no conntrack socket here, so the second receiver is dropped.
             io: Io::new(paths, events, mpsc::unbounded_channel().0),
             exporters: Exporters::default(),
             traffic: Traffic::new(domain, options.flows),
@@ -112,7 +106,7 @@ impl Gateway {
         self.core.set_clock(now, kernel::cpu_time());
     }
 
-    /// Advances the traffic by a second, and runs the core like the daemon does.
+    /// Advances the traffic by a second, and runs the core as the daemon does.
     pub(super) fn second(&mut self) {
         let events = self.traffic.second();
         if !events.is_empty() {
@@ -120,17 +114,16 @@ impl Gateway {
         }
         self.set_clock();
         let effects = self.core.second(&self.readings);
-        self.carry_out(effects);
+        self.execute(effects);
     }
 
-    /// Handles an event, and everything that follows from it.
     pub(super) fn event(&mut self, event: Event) {
         self.set_clock();
         let effects = self.core.handle(event);
-        self.carry_out(effects);
+        self.execute(effects);
     }
 
-    fn carry_out(&mut self, effects: Vec<Effect>) {
+    fn execute(&mut self, effects: Vec<Effect>) {
         let mut waiting = VecDeque::from(effects);
         while let Some(effect) = waiting.pop_front() {
             for event in self.answer(effect) {
@@ -139,7 +132,7 @@ impl Gateway {
         }
     }
 
-    /// Executes an effect. Returns the events that it causes at once.
+    /// Executes an effect. Returns the events that answer it.
     fn answer(&mut self, effect: Effect) -> Vec<Event> {
         match effect {
             Effect::Export(effect) => {
@@ -160,7 +153,7 @@ impl Gateway {
             // These effects do not influence flow records and metrics.
             Effect::Offload(
                 offload::Effect::Attach(_)
-                | offload::Effect::NoteRules
+                | offload::Effect::SaveGeneration
                 | offload::Effect::ReadRules,
             )
             | Effect::Api(_)
@@ -196,13 +189,12 @@ impl Gateway {
                 let found = connections.into_iter().map(|one| (one, of(&one))).collect();
                 vec![conntrack::Event::Confirmed(found, start)]
             }
-            // Only engine ebpf and administrators request these.
+            // Only engine ebpf and administrators request these effects.
             conntrack::Effect::Update(_) | conntrack::Effect::Delete(_) => Vec::new(),
         };
         events.into_iter().map(Event::Conntrack).collect()
     }
 
-    /// Lets all connections end soon.
     pub(super) fn stop(&mut self) {
         self.traffic.stop();
     }
@@ -221,12 +213,10 @@ impl Gateway {
         }
     }
 
-    /// Returns the answer of `metrics`.
     pub(super) fn metrics(&mut self) -> Map<String, Value> {
         self.ask("metrics")
     }
 
-    /// Returns the text of a scrape.
     pub(super) fn scraped(&mut self) -> String {
         self.scrapes += 1;
         exposition::text(&self.metrics())
@@ -246,7 +236,6 @@ impl Gateway {
     }
 }
 
-/// Returns the outcome of an nft job.
 fn applied(job: &Job) -> offload::Event {
     let is_unchanged =
         matches!(job, Job::Apply { plan, in_force } if in_force.as_ref() == Some(plan));

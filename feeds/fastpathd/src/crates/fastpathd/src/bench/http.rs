@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The HTTP server of a gateway, with a connection per request like the real exporter: `/metrics`
-//! for a scrape, and for the bench `/answer` (method `metrics`), `/report` (sums) and `/stop` (ends
-//! all connections).
+//! HTTP server of a gateway, with a connection per request. `/metrics` is for scrapes; the bench
+//! also uses `/answer` (method `metrics`), `/report` (totals) and `/stop` (end all connections).
 
 use std::io;
 
@@ -12,14 +11,12 @@ use tokio::net::{TcpListener, TcpStream};
 use super::Shared;
 use crate::sys::task::spawn_local;
 
-/// Limit of a request, in bytes.
 const MAX_REQUEST: usize = 4096;
 
 pub(super) async fn serve(gateway: Shared, listener: TcpListener) {
     while let Ok((stream, _)) = listener.accept().await {
         let gateway = gateway.clone();
         spawn_local(async move {
-            // A client that closes its connection gets no answer.
             let _ = answer(&gateway, stream).await;
         });
     }
@@ -52,7 +49,7 @@ async fn answer(gateway: &Shared, mut stream: TcpStream) -> io::Result<()> {
     stream.shutdown().await
 }
 
-/// Returns the collector's text, with the exporter's own lines.
+/// Returns the text of a scrape, with the lines that the real exporter adds.
 fn scraped(gateway: &Shared) -> String {
     let text = gateway.borrow_mut().scraped();
     let name = "node_scrape_collector";

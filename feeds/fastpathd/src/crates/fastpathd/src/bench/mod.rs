@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Gateways for `./build.sh bench fleet`: the daemon's core, exporters and answer of `metrics` are
-//! real; the kernel and its traffic are made up, with known sums.
+//! Gateways for `./build.sh bench fleet`: the daemon's core and exporters are real; kernel and
+//! traffic are simulated, with known totals.
 //!
-//! All gateways run in one process. Each has an observation domain and a port of `http.rs`.
+//! All gateways run in one process, each with its own observation domain and HTTP port.
 
 mod exposition;
 mod gateway;
@@ -27,27 +27,19 @@ use crate::sys::task::spawn_local;
 
 const SECOND: Duration = Duration::from_secs(1);
 
-/// The gateways and their collector.
 #[derive(Debug, Clone)]
 pub struct Options {
-    /// Number of gateways; their observation domains are 1 to this number.
+    /// Number of gateways. Their observation domains are 1 to this number.
     pub gateways: u32,
-    /// Simultaneous connections of each gateway.
     pub flows: usize,
-    /// Address that flow records are sent to.
     pub collector: SocketAddr,
-    /// Option `active_timeout`, in seconds.
     pub active_s: u32,
-    /// Option `idle_timeout`, in seconds.
     pub idle_s: u32,
 }
 
 type Shared = Rc<RefCell<Gateway>>;
 
-/// Runs until standard input ends. Prints the ports of the gateways on one line.
-///
-/// # Errors
-/// A socket cannot be opened, or standard output is closed.
+/// Runs until end of standard input. Prints the ports of the gateways on one line.
 pub fn run(options: &Options) -> io::Result<()> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     tokio::task::LocalSet::new().block_on(&runtime, start(options))
@@ -60,21 +52,20 @@ async fn start(options: &Options) -> io::Result<()> {
         ports.push(listener.local_addr()?.port().to_string());
         let (gateway, events) = Gateway::new(domain, options);
         let gateway = Rc::new(RefCell::new(gateway));
-        // Like many routers, the gateways begin their seconds at different times.
+        // Spread the ticks of the gateways over a second.
         let offset = SECOND * (domain - 1) / options.gateways;
         spawn_local(live(gateway.clone(), events, offset));
         spawn_local(http::serve(gateway, listener));
     }
     writeln!(io::stdout(), "{}", ports.join(" "))?;
     thread::spawn(|| {
-        // The end of input, or a failure to read, means that the parent has ended.
+        // End of input or a read failure means that the parent has ended.
         let _ = io::stdin().read_to_end(&mut Vec::new());
         process::exit(0)
     });
     std::future::pending().await
 }
 
-/// Runs the daemon's loop for one gateway.
 async fn live(gateway: Shared, mut events: Receiver<Event>, offset: Duration) {
     let mut second = interval_at(Instant::now() + offset, SECOND);
     second.set_missed_tick_behavior(MissedTickBehavior::Delay);

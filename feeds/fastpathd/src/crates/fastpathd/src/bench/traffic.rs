@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Made-up traffic as conntrack would report it: connections that begin, grow, pause and end, and
-//! the sums of their traffic.
+//! Simulated traffic as conntrack reports it: connections that begin, grow, pause and end, with the
+//! totals of their traffic.
 
 use std::net::Ipv4Addr;
 
@@ -9,27 +9,26 @@ use serde::Serialize;
 
 const TCP: u8 = 6;
 const UDP: u8 = 17;
-/// Connections that begin per second, and that end per second after `stop`.
-const AT_ONCE: usize = 200;
-/// Shortest and longest duration of a connection, in seconds.
+/// Maximum number of connections that begin per second, or that end per second after `stop`.
+const MAX_CHANGES: usize = 200;
+/// Shortest and longest duration of a connection, seconds.
 const MIN_DURATION: u32 = 20;
 const MAX_DURATION: u32 = 60;
-/// Period in which connections pause for the last seconds, so that some become idle.
+/// Each connection pauses for the last `PAUSE` of `PERIOD` seconds, so that some become idle.
 const PERIOD: u32 = 30;
 const PAUSE: u32 = 10;
-/// Limit of packets per second from the initiator; four times as many are sent back.
+/// Maximum packets per second from the initiator. The responder sends four times as many.
 const MAX_PACKETS: u32 = 30;
 const MIN_BYTES: u32 = 40;
 const MAX_BYTES: u32 = 1500;
-/// First host of the LAN, 10.10.10.10, and number of hosts.
+/// First host of the LAN (10.10.10.10), and number of hosts.
 const HOST: u32 = 0x0a0a_0a0a;
 const HOSTS: u32 = 200;
-/// First server, 203.0.113.1.
+/// First server (203.0.113.1), and number of servers.
 const SERVER: u32 = 0xcb00_7101;
 const SERVERS: u32 = 250;
 const FIRST_PORT: u32 = 1024;
 const PORTS: u32 = 60_000;
-/// 198.51.100.10, the gateway's own address.
 const WAN: Ipv4Addr = Ipv4Addr::new(198, 51, 100, 10);
 
 /// Bytes and packets from the initiators (up) and to the initiators (down).
@@ -41,12 +40,10 @@ pub(super) struct Sums {
     down_packets: u64,
 }
 
-/// Xorshift generator with a fixed seed, so each run has the same numbers.
 #[derive(Debug)]
 struct Numbers(u64);
 
 impl Numbers {
-    /// Returns a number from 0 to below `end`.
     fn below(&mut self, end: u32) -> u32 {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
@@ -60,13 +57,11 @@ struct Connection {
     id: u32,
     tuples: [Tuple; 2],
     counters: [Counters; 2],
-    /// The flowtable forwards the connection.
     offloaded: bool,
     ends: u32,
 }
 
 impl Connection {
-    /// Returns the entry as a dump shows it.
     fn entry(&self) -> Entry {
         let [orig, reply] = self.tuples;
         let bit = if self.offloaded { Status::OFFLOAD } else { Status::default() };
@@ -88,81 +83,75 @@ impl Connection {
         }
     }
 
-    /// Returns the event of the connection's beginning, without counters.
-    fn begun(&self) -> Event {
+    fn new_event(&self) -> Event {
         let status = Status::CONFIRMED;
         let none = None;
         Event::New(Entry { status, orig_counters: none, reply_counters: none, ..self.entry() })
     }
 
-    /// Returns the event of the connection's end.
-    fn ended(&self) -> Event {
+    fn destroy_event(&self) -> Event {
         let tcp_state = (self.tuples[0].proto == TCP).then_some(TcpState::TimeWait);
         Event::Destroy(Entry { tcp_state, ..self.entry() })
     }
 }
 
-/// The connections of a gateway.
 #[derive(Debug)]
 pub(super) struct Traffic {
     numbers: Numbers,
     connections: Vec<Connection>,
     wanted: usize,
     second: u32,
-    begun: u32,
+    started: u32,
     stopped: bool,
     sums: Sums,
 }
 
 impl Traffic {
-    /// Creates traffic with `wanted` simultaneous connections.
     pub(super) fn new(gateway: u32, wanted: usize) -> Self {
         Self {
             numbers: Numbers(0x9e37_79b9_7f4a_7c15 ^ (u64::from(gateway) << 32)),
             connections: Vec::new(),
             wanted,
             second: 0,
-            begun: 0,
+            started: 0,
             stopped: false,
             sums: Sums::default(),
         }
     }
 
-    /// Returns the sums of all connections' traffic.
     pub(super) fn sums(&self) -> Sums {
         self.sums
     }
 
-    /// Ends all connections, the oldest first. No other begins.
+    /// Ends all connections, oldest first, and starts no more.
     pub(super) fn stop(&mut self) {
         self.stopped = true;
     }
 
-    /// Returns the connections as a dump shows them.
     pub(super) fn dump(&self) -> Vec<Entry> {
         self.connections.iter().map(Connection::entry).collect()
     }
 
-    /// Advances by a second. Returns the events of connections that begin or end.
+    /// Advances by a second. Returns the events of connections that began or ended.
     pub(super) fn second(&mut self) -> Vec<Event> {
         self.second += 1;
         let mut events = Vec::new();
         if !self.stopped {
             let missing = self.wanted.saturating_sub(self.connections.len());
-            for _ in 0..missing.min(AT_ONCE) {
+            for _ in 0..missing.min(MAX_CHANGES) {
                 let connection = self.begin();
-                events.push(connection.begun());
+                events.push(connection.new_event());
                 self.connections.push(connection);
             }
         }
         self.grow();
         let second = self.second;
-        let mut stops = if self.stopped { AT_ONCE } else { 0 };
+        let mut stops = if self.stopped { MAX_CHANGES } else { 0 };
         self.connections.retain(|connection| {
             let ends = stops > 0 || connection.ends <= second;
             stops = stops.saturating_sub(1);
             if ends {
-                events.push(connection.ended());
+                events.push(connection.destroy_event());
             }
             !ends
         });
@@ -170,8 +159,8 @@ impl Traffic {
     }
 
     fn begin(&mut self) -> Connection {
-        let number = self.begun;
-        self.begun += 1;
+        let number = self.started;
+        self.started += 1;
         let host = Ipv4Addr::from_bits(HOST + number % HOSTS);
         let server = Ipv4Addr::from_bits(SERVER + self.numbers.below(SERVERS));
         let port = u16::try_from(FIRST_PORT + number % PORTS).unwrap_or(u16::MAX);
@@ -197,9 +186,9 @@ impl Traffic {
             let up = Counters { packets: packets.into(), bytes: (packets * MIN_BYTES).into() };
             let down =
                 Counters { packets: (4 * packets).into(), bytes: (4 * packets * bytes).into() };
-            for (counters, grown) in connection.counters.iter_mut().zip([up, down]) {
-                counters.packets += grown.packets;
-                counters.bytes += grown.bytes;
+            for (counters, growth) in connection.counters.iter_mut().zip([up, down]) {
+                counters.packets += growth.packets;
+                counters.bytes += growth.bytes;
             }
             self.sums.up_bytes += up.bytes;
             self.sums.up_packets += up.packets;

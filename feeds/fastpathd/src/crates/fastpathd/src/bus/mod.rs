@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Events of ubus: connection, calls and subscribers.
+//! Events of ubus: connection, method calls, subscribers.
 
 pub(crate) mod connection;
 pub(crate) mod notify;
@@ -9,14 +9,10 @@ pub(crate) mod run;
 
 #[derive(Debug)]
 pub(crate) enum Event {
-    /// Connected to ubusd; our object is published.
     Up(ubus::Handle),
-    /// The connection to ubusd is lost.
     Down,
-    /// A client called one of our methods.
     Invoked(Box<ubus::Request>),
-    /// True while any client is subscribed to our notifications.
+    /// Whether any client is subscribed to our notifications.
     Subscribed(bool),
-    /// netifd reports that interfaces changed.
     InterfacesChanged,
 }

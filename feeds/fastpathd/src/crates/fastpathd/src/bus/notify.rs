@@ -9,7 +9,6 @@ use crate::bus::connection;
 use crate::daemon::Daemon;
 
 impl Daemon {
-    /// Sends a `tick`. Called once a second.
     pub(crate) fn notify_tick(&self) {
         if self.subscribed {
             self.notify("tick", &self.core.tick());
@@ -33,27 +32,26 @@ impl Daemon {
     }
 }
 
-/// Rate limit of alert notifications: the first after a pause at once, a flood about once a second.
+/// Rate limit of alert notifications: immediate after a pause, once a second in a flood.
 #[derive(Debug, Default)]
 pub(crate) struct AlertsNotified {
-    /// Id of the newest alert that was notified.
     last: u64,
     at: Option<Duration>,
 }
 
 impl AlertsNotified {
-    /// Less than a second, so that an early tick does not skip a notification.
+    /// Less than a second, so that a tick that is slightly early does not skip a notification.
     const NOTIFY_INTERVAL: Duration = Duration::from_millis(900);
 
-    /// Skips the alerts up to `last`, which a previous daemon has notified.
+    /// Starts after alert `last`, the newest one that the previous daemon has notified.
     pub(crate) fn after(last: u64) -> Self {
         Self { last, at: None }
     }
 
-    /// Returns the newest notified id if later alerts are to be notified now.
+    /// Returns the newest notified id if a notification of later alerts is due.
     fn due(&mut self, newest: u64, now: Duration) -> Option<u64> {
-        let paused = self.at.is_none_or(|at| now.saturating_sub(at) >= Self::NOTIFY_INTERVAL);
-        if newest == self.last || !paused {
+        let elapsed = self.at.is_none_or(|at| now.saturating_sub(at) >= Self::NOTIFY_INTERVAL);
+        if newest == self.last || !elapsed {
             return None;
         }
         self.at = Some(now);
@@ -66,12 +64,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_alert_is_notified_at_once_and_a_flood_once_a_second() {
+    fn notifies_an_alert_at_once_and_a_flood_once_a_second() {
         let ms = Duration::from_millis;
         let mut notified = AlertsNotified::default();
-        assert_eq!(notified.due(0, ms(0)), None, "there is none");
-        assert_eq!(notified.due(1, ms(300)), Some(0), "the first one at once");
-        assert_eq!(notified.due(1, ms(5000)), None, "notified before");
+        assert_eq!(notified.due(0, ms(0)), None, "there is no alert");
+        assert_eq!(notified.due(1, ms(300)), Some(0), "the first alert at once");
+        assert_eq!(notified.due(1, ms(5000)), None, "already notified");
         assert_eq!(notified.due(2, ms(5100)), Some(1));
         assert_eq!(notified.due(3, ms(5200)), None, "too soon");
         assert_eq!(notified.due(9, ms(5999)), None);

@@ -1,18 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Repeats read-only calls if rpcd has lost their answer.
 
 use std::time::Duration;
 
 use ubus::{CallError, Status};
 
-/// Attempts per call, including the first.
 const TRIES: u32 = 5;
-/// Pause between two attempts.
 const RETRY_INTERVAL: Duration = Duration::from_millis(300);
 
-/// Repeats a read-only call while rpcd loses its answer. With concurrent callers that happens at
-/// times: since March 2026 rpcd closes the pipes of a plug-in's program twice. Without a retry the
-/// daemon would keep its old settings until the next reload.
+/// Makes a read-only call, and retries if rpcd loses the answer. rpcd (since March 2026) closes the
+/// pipes of a plug-in's program twice, which can close the pipe of a concurrent call.
 pub(crate) async fn read_again<T, F, A>(mut call: F) -> Result<T, CallError>
 where
     F: FnMut() -> A,
@@ -33,7 +29,6 @@ where
 mod tests {
     use super::*;
 
-    /// Returns the number of attempts until the call succeeds or ends, and true if it succeeded.
     fn calls_until(answers: &[Status]) -> (usize, bool) {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
         let calls = std::cell::Cell::new(0);
@@ -49,7 +44,7 @@ mod tests {
     }
 
     #[test]
-    fn repeats_a_call_if_its_answer_was_lost() {
+    fn retries_a_call_whose_answer_was_lost() {
         assert_eq!(calls_until(&[]), (1, true));
         assert_eq!(calls_until(&[Status::NoData, Status::NoData]), (3, true));
         assert_eq!(calls_until(&[Status::NoData; 9]), (5, false));

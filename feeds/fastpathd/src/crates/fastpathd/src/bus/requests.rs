@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Holds requests until they can be answered: `engine` and `reinspect` until their outcome is
-//! known, `rules_update` until the configuration is read, `status` and `topology` until the network
-//! is read.
+//! Defers answers: `engine` and `reinspect` until their outcome is known, `rules_update` until the
+//! configuration is read, `status` and `topology` until the network is read.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -13,25 +12,21 @@ use ubus::{EncodeError, Reply, Request};
 pub(crate) struct Requests {
     engine: Vec<Reply>,
     reinspect: Vec<Reply>,
-    /// `rules_update` requests that wait for the configuration.
     updates: Vec<Request>,
-    /// `status` and `topology` requests that wait for the first reading of the network.
     network: FirstReading<Request>,
-    /// Number of readings of the configuration under way.
     readings: usize,
-    /// Start of the current minute, and the calls refused since then.
+    /// Start of the current minute, and the number of refused calls in it.
     refusals: (Duration, usize),
 }
 
-/// Refused calls that are logged per minute; any client with read access can cause more.
+/// Refused calls logged per minute. Clients with read access can cause more.
 const MAX_REFUSALS: usize = 10;
 const MINUTE: Duration = Duration::from_secs(60);
-/// Longest wait for the kernel's network, since the start. The kernel usually takes milliseconds.
-const WITHOUT_NETWORK: Duration = Duration::from_secs(5);
-/// Limit of waiting requests; further ones are answered at once, with what is known.
-const MAX_WAITING: usize = 64;
+/// Maximum time from the daemon's start that requests wait for the network. The kernel usually
+/// answers in milliseconds.
+const NETWORK_TIMEOUT: Duration = Duration::from_secs(5);
+const MAX_DEFERRED: usize = 64;
 
-/// Requests that wait for a first reading.
 struct FirstReading<T>(Vec<T>);
 
 impl<T> Default for FirstReading<T> {
@@ -41,24 +36,24 @@ impl<T> Default for FirstReading<T> {
 }
 
 impl<T> FirstReading<T> {
-    /// Queues a request, or returns it if it need not wait.
+    /// Defers a request, or returns it if `over` or if too many requests are deferred.
     fn hold(&mut self, request: T, over: bool) -> Option<T> {
-        if over || self.0.len() >= MAX_WAITING {
+        if over || self.0.len() >= MAX_DEFERRED {
             return Some(request);
         }
         self.0.push(request);
         None
     }
 
-    /// Returns the queued requests once the wait is over.
+    /// Returns the deferred requests if the wait is over.
     fn released(&mut self, over: bool) -> Vec<T> {
         if over { std::mem::take(&mut self.0) } else { Vec::new() }
     }
 }
 
-/// Returns true if the network is known or the wait is over. `now` counts from the daemon's start.
+/// Returns whether the network is known or the wait is over. `now` counts from the daemon's start.
 fn is_over(known: bool, now: Duration) -> bool {
-    known || now >= WITHOUT_NETWORK
+    known || now >= NETWORK_TIMEOUT
 }
 
 impl Requests {
@@ -70,8 +65,8 @@ impl Requests {
         self.reinspect.push(reply);
     }
 
-    /// Holds `rules_update` while the configuration is being read: right after a change of the
-    /// sources it is meant for the new ones. Returns a request that need not wait.
+    /// Defers `rules_update` while the configuration is being read, because the update has to use
+    /// the new rule sources. Returns any other request.
     pub(crate) fn hold_update(&mut self, request: Request) -> Option<Request> {
         if self.readings == 0 || request.method != "rules_update" {
             return Some(request);
@@ -80,8 +75,7 @@ impl Requests {
         None
     }
 
-    /// Holds `status` and `topology` until the network is read; an earlier answer would show no
-    /// network. Returns a request that need not wait.
+    /// Defers `status` and `topology` until the network is read. Returns any other request.
     pub(crate) fn hold_for_network(
         &mut self,
         request: Request,
@@ -92,12 +86,10 @@ impl Requests {
         self.network.hold(request, !waits || is_over(known, now))
     }
 
-    /// Returns the requests that need not wait for the network any longer.
     pub(crate) fn network_read(&mut self, known: bool, now: Duration) -> Vec<Request> {
         self.network.released(is_over(known, now))
     }
 
-    /// Logs why a call was refused. Rate-limited.
     pub(crate) fn log_refusal(&mut self, method: &str, why: &str, now: Duration) {
         if self.is_logged(now) {
             log::info!("ubus: {method} refused: {why}");
@@ -117,7 +109,7 @@ impl Requests {
         self.readings += 1;
     }
 
-    /// Ends a reading, successful or not. Returns the requests that waited for the last one.
+    /// Ends a reading. Returns the requests deferred until the last reading.
     pub(crate) fn reading_ends(&mut self) -> Vec<Request> {
         self.readings = self.readings.saturating_sub(1);
         if self.readings == 0 { std::mem::take(&mut self.updates) } else { Vec::new() }
@@ -152,8 +144,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn requests_wait_for_the_first_reading_or_a_timeout() {
-        let (start, late) = (Duration::from_millis(10), WITHOUT_NETWORK);
+    fn defers_requests_until_the_first_reading_or_a_timeout() {
+        let (start, late) = (Duration::from_millis(10), NETWORK_TIMEOUT);
         let mut waiting = FirstReading::default();
         assert_eq!(waiting.hold(1, is_over(false, start)), None);
         assert_eq!(waiting.hold(2, is_over(false, start)), None);
@@ -166,14 +158,14 @@ mod tests {
     }
 
     #[test]
-    fn the_number_of_waiting_requests_is_limited() {
+    fn limits_the_number_of_deferred_requests() {
         let mut waiting = FirstReading::default();
         let held = (0..1000).filter(|n| waiting.hold(*n, false).is_none()).count();
-        assert_eq!(held, MAX_WAITING);
+        assert_eq!(held, MAX_DEFERRED);
     }
 
     #[test]
-    fn logging_of_refused_calls_is_rate_limited() {
+    fn rate_limits_the_log_of_refused_calls() {
         let mut requests = Requests::default();
         let mut logged = |second| requests.is_logged(Duration::from_secs(second));
         assert_eq!((0..100).filter(|_| logged(100)).count(), MAX_REFUSALS);

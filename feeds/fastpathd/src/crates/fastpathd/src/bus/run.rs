@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Handles events of ubus: connections, method calls and subscribers.
 
 use gateway::api::Effect;
 use gateway::core::calls::{self, Outcome};
@@ -48,7 +47,6 @@ impl Daemon {
         }
     }
 
-    /// Calls a method. Returns the effects that the caller has to execute.
     pub(crate) fn invoke(&mut self, request: ubus::Request) -> Vec<AnyEffect> {
         let ubus::Request { method, args, reply, .. } = request;
         match calls::call(&mut self.core, &method, args) {

@@ -1,35 +1,29 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The two queues of the daemon's loop, one for ubus calls and one for all other events. They take
-//! turns, so that a flood of events does not delay calls.
+//! The two queues of the daemon's loop, for ubus calls and for other events. They are served
+//! alternately, so that a flood of events does not delay calls.
 
 use gateway::event::Event;
 use tokio::sync::mpsc::{self, Receiver, Sender};
 
 use crate::bus;
 
-/// Capacity of the queue of calls; crate `ubus` queues more.
 const CALLS: usize = 64;
-/// Capacity of the queue of other events. With one event at a time the sources take turns, and a
-/// dump makes progress during a flood of events; the kernel queues the rest.
+/// Capacity of the queue of other events. With a single slot, all sources make progress during a
+/// flood, and the backlog stays in the kernel.
 const OTHERS: usize = 1;
 
-/// An event of ubus, or of another source.
 #[derive(Debug)]
 pub(crate) enum Incoming {
     Bus(bus::Event),
     Other(Event),
 }
 
-/// Senders for the event sources.
 #[derive(Debug, Clone)]
 pub(crate) struct Senders {
-    /// Calls and events of ubus.
     pub(crate) calls: Sender<bus::Event>,
-    /// All other events.
     pub(crate) others: Sender<Event>,
 }
 
-/// Receivers of the daemon's loop.
 pub(crate) struct Inbox {
     calls: Receiver<bus::Event>,
     others: Receiver<Event>,
@@ -45,8 +39,8 @@ impl Inbox {
         (Senders { calls, others }, inbox)
     }
 
-    /// Returns the next event. The queues take turns if each has one. `None` if all senders are
-    /// gone. Cancelling the wait loses no event.
+    /// Returns the next event, alternating between the queues. `None` after all senders are
+    /// dropped. Cancel safe.
     pub(crate) async fn next(&mut self) -> Option<Incoming> {
         let (call, event) = if self.called {
             tokio::select! {
@@ -77,13 +71,11 @@ mod tests {
     use super::*;
     use crate::sys::task::spawn_local;
 
-    /// Runs `test` in a runtime like the daemon's.
     fn in_loop(test: impl Future<Output = ()>) {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         tokio::task::LocalSet::new().block_on(&runtime, test);
     }
 
-    /// Starts sources that send another event as soon as one is received.
     fn flood<E: 'static>(sender: &Sender<E>, sources: usize, event: fn() -> E) {
         for _ in 0..sources {
             let sender = sender.clone();
@@ -103,7 +95,6 @@ mod tests {
         bus::Event::Subscribed(true)
     }
 
-    /// Returns the number of events up to the first call, including it.
     async fn until_call(inbox: &mut Inbox) -> usize {
         let mut events = 1;
         while !matches!(inbox.next().await, Some(Incoming::Bus(_))) {
@@ -113,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn a_call_waits_for_at_most_one_event_of_a_flood() {
+    fn a_flood_delays_a_call_by_at_most_one_event() {
         in_loop(async {
             let (senders, mut inbox) = Inbox::new();
             flood(&senders.others, 3, changed);
@@ -127,35 +118,35 @@ mod tests {
         });
     }
 
-    /// Calls arrive over a socket, as from ubusd, so the reactor must get its turn as well.
+    /// Calls arrive over a socket, so the reactor has to be polled in a flood, too.
     #[test]
-    fn a_call_over_a_socket_waits_for_few_events_of_a_flood() {
+    fn a_flood_delays_a_call_over_a_socket_by_few_events() {
         in_loop(async {
             use tokio::io::{AsyncReadExt, AsyncWriteExt};
             let (senders, mut inbox) = Inbox::new();
             flood(&senders.others, 3, changed);
             let (mut caller, mut ours) = tokio::net::UnixStream::pair().unwrap();
             let calls = senders.calls.clone();
-            // Like crate `ubus`: a task of the runtime reads, and a local task forwards.
-            let (read, mut passed) = mpsc::channel(1);
+            // As in crate `ubus`, one task reads and a local task forwards.
+            let (read, mut received) = mpsc::channel(1);
             tokio::spawn(async move {
                 let mut byte = [0];
                 while ours.read_exact(&mut byte).await.is_ok() && read.send(()).await.is_ok() {}
             });
             spawn_local(async move {
-                while passed.recv().await.is_some() && calls.send(call()).await.is_ok() {}
+                while received.recv().await.is_some() && calls.send(call()).await.is_ok() {}
             });
-            let mut most = 0;
+            let mut max = 0;
             for _ in 0..200 {
                 caller.write_all(b"x").await.unwrap();
-                most = most.max(until_call(&mut inbox).await);
+                max = max.max(until_call(&mut inbox).await);
             }
-            assert!(most <= 16, "{most} events before a call");
+            assert!(max <= 16, "{max} events before a call");
         });
     }
 
     #[test]
-    fn a_flood_of_calls_leaves_half_of_the_turns_to_other_events() {
+    fn other_events_get_half_of_the_turns_in_a_flood_of_calls() {
         in_loop(async {
             let (senders, mut inbox) = Inbox::new();
             flood(&senders.calls, 1, call);

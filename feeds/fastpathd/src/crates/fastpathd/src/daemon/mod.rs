@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The daemon's loop: passes events to the core and executes its effects with `run/`. Also
-//! start and shutdown of the daemon.
+//! The daemon's loop, start and shutdown. The loop passes events to the core and executes the
+//! core's effects with `run/`.
 
 use std::time::Duration;
 
@@ -16,7 +16,7 @@ use tokio::time::{MissedTickBehavior, timeout};
 
 use crate::bus::notify::AlertsNotified;
 use crate::bus::requests::Requests;
-use crate::export::end::SENT_WITHIN;
+use crate::export::end::SEND_TIMEOUT;
 use crate::io::{Io, Paths};
 use crate::run::ips::ProbeControl;
 use crate::sys::kernel;
@@ -27,23 +27,22 @@ mod inbox;
 
 use inbox::{Inbox, Incoming};
 
-/// Seconds after which the file is read if ubus or rpcd is missing; both start within seconds.
-const WITHOUT_BUS: u64 = 10;
-/// Seconds between attempts to read a configuration that could not be read yet.
-const READ_AGAIN: u64 = 3;
+/// Seconds without ubus or rpcd after which the configuration file is read directly.
+const FILE_FALLBACK_S: u64 = 10;
+/// Seconds between attempts to read the configuration.
+const RETRY_S: u64 = 3;
 /// Timeouts of the shutdown steps. procd kills the daemon 5 s after SIGTERM, and sending the last
-/// records takes one second.
-const LOCKED_WITHIN: Duration = Duration::from_millis(500);
-const REMOVED_WITHIN: Duration = Duration::from_millis(1500);
-const DETACHED_WITHIN: Duration = Duration::from_secs(1);
-/// Seconds between readings of the local time offset.
-const OFFSET_EVERY: u64 = 3600;
+/// records takes up to one second.
+const LOCK_TIMEOUT: Duration = Duration::from_millis(500);
+const REMOVE_TIMEOUT: Duration = Duration::from_millis(1500);
+const DETACH_TIMEOUT: Duration = Duration::from_secs(1);
+/// Seconds between readings of the local time offset, which daylight saving time changes.
+const OFFSET_INTERVAL_S: u64 = 3600;
 
 pub(crate) struct Daemon {
     pub(crate) core: Core,
     pub(crate) io: Io,
     pub(crate) requests: Requests,
-    /// A client is subscribed to our notifications.
     pub(crate) subscribed: bool,
     /// The configuration has not been read over the current ubus connection.
     pub(crate) unread: bool,
@@ -54,7 +53,6 @@ pub(crate) struct Daemon {
     ticks: u64,
 }
 
-/// Runs the daemon until SIGTERM or SIGINT. Needs a `LocalSet`.
 pub(crate) async fn serve(paths: Paths) -> std::io::Result<()> {
     let mut terminate = signal(SignalKind::terminate())?;
     let mut interrupt = signal(SignalKind::interrupt())?;
@@ -63,17 +61,17 @@ pub(crate) async fn serve(paths: Paths) -> std::io::Result<()> {
     let events = senders.others;
     spawn_local(bus::connection::keep(paths.socket.clone(), senders.calls));
     spawn_local(run::network::watch(events.clone()));
-    let (behind_conntrack, behind) = mpsc::unbounded_channel();
-    spawn_local(run::conntrack::watch(events.clone(), behind));
-    // Subscribe before reading the generation, so that no change in between is missed.
+    let (after_conntrack, reports) = mpsc::unbounded_channel();
+    spawn_local(run::conntrack::watch(events.clone(), reports));
+    // Subscribe before reading the generation to miss no change.
     let changes = run::offload::subscribe();
     spawn_local(run::offload::watch(changes, events.clone()));
     let known = run::offload::rules_are_known(&paths.generation()).await;
-    let mut daemon = Daemon::new(paths, events, behind_conntrack);
+    let mut daemon = Daemon::new(paths, events, after_conntrack);
     if known {
         daemon.core.trust_first_dump();
     }
-    // Read the rules first: a flow that a rule acts on must not be offloaded.
+    // Read the rules first, so that no flow is offloaded that a rule acts on.
     let rules = run::offload::read_rules(&daemon.io.nft).await;
     daemon.core.start_with_rules(rules);
     daemon.start();
@@ -92,7 +90,7 @@ pub(crate) async fn serve(paths: Paths) -> std::io::Result<()> {
             _ = interrupt.recv() => break,
         }
     }
-    Box::pin(daemon.end(&mut inbox)).await;
+    Box::pin(daemon.shut_down(&mut inbox)).await;
     Ok(())
 }
 
@@ -100,13 +98,13 @@ impl Daemon {
     fn new(
         paths: Paths,
         events: mpsc::Sender<Event>,
-        behind_conntrack: mpsc::UnboundedSender<Event>,
+        after_conntrack: mpsc::UnboundedSender<Event>,
     ) -> Self {
         let started = Now { mono: Duration::ZERO, unix_ms: kernel::unix_ms() };
         let machine = kernel::read(started, &paths.own_rules);
         Self {
             core: Core::new(machine, started),
-            io: Io::new(paths, events, behind_conntrack),
+            io: Io::new(paths, events, after_conntrack),
             requests: Requests::default(),
             subscribed: false,
             unread: false,
@@ -118,7 +116,6 @@ impl Daemon {
         }
     }
 
-    /// Starts the event sources, and restores the state of the previous daemon.
     fn start(&mut self) {
         run::ips::start(&self.io, &self.probe);
         if let Some(found) = run::cpu::saved() {
@@ -126,9 +123,9 @@ impl Daemon {
         }
         self.core.restore_alerts(&run::ips::saved_alerts(&self.io));
         self.alerts_notified = AlertsNotified::after(self.core.ips().newest_alert());
-        self.carry_out(vec![
+        self.execute(vec![
             Effect::Ips(ips::Effect::ReadTable),
-            Effect::Offload(offload::Effect::NoteRules),
+            Effect::Offload(offload::Effect::SaveGeneration),
         ]);
     }
 
@@ -148,35 +145,34 @@ impl Daemon {
         self.answer_for_network();
     }
 
-    /// Answers the requests that need not wait for the network any longer.
     fn answer_for_network(&mut self) {
         let (known, now) = (self.core.network().is_known(), self.core.now().mono);
         for request in self.requests.network_read(known, now) {
             let effects = self.invoke(request);
-            self.carry_out(effects);
+            self.execute(effects);
         }
     }
 
-    /// Handles the end of a reading of the configuration, and resumes the requests that waited.
+    /// Handles a reading of the configuration and answers the requests deferred for it.
     fn configuration_event(&mut self, event: configuration::Event) {
         self.unread &= matches!(event, configuration::Event::NotYet(_));
         let effects = self.core.handle(Event::Configuration(event));
         self.finish(effects);
         for request in self.requests.reading_ends() {
             let effects = self.invoke(request);
-            self.carry_out(effects);
+            self.execute(effects);
         }
     }
 
     fn finish(&mut self, effects: Vec<Effect>) {
-        self.carry_out(effects);
+        self.execute(effects);
         let inspection = self.core.ips().inspection();
         self.probe.enabled.set(inspection.is_enabled());
         self.probe.incomplete.set(inspection.is_incomplete());
         self.notify_alerts();
     }
 
-    fn carry_out(&mut self, effects: Vec<Effect>) {
+    fn execute(&mut self, effects: Vec<Effect>) {
         for effect in effects {
             match effect {
                 Effect::Api(effect) => self.api_effect(effect),
@@ -210,45 +206,45 @@ impl Daemon {
 
     fn second(&mut self) {
         self.set_clock();
-        // Daylight saving time changes the offset.
-        if self.ticks.is_multiple_of(OFFSET_EVERY) {
+        if self.ticks.is_multiple_of(OFFSET_INTERVAL_S) {
             self.offset_s = kernel::offset_s();
         }
         self.ticks += 1;
         let readings = kernel::readings(&self.io.paths.leases, self.offset_s);
         let effects = self.core.second(&readings);
-        self.carry_out(effects);
+        self.execute(effects);
         self.answer_for_network();
-        if self.ticks == WITHOUT_BUS && self.core.configuration().settings().is_none() {
+        if self.ticks == FILE_FALLBACK_S && self.core.configuration().settings().is_none() {
             let event = run::configuration::read_file(&self.io.paths.config);
             let effects = self.core.handle(Event::Configuration(event));
-            self.carry_out(effects);
+            self.execute(effects);
         }
-        if self.unread && self.ticks.is_multiple_of(READ_AGAIN) {
+        if self.unread && self.ticks.is_multiple_of(RETRY_S) {
             self.read_configuration();
         }
-        // The tick names the newest alert, so notify first: subscribers then need not ask.
+        // Notify alerts first: the tick has the id of the newest alert, and clients would request
+        // it.
         self.notify_alerts();
         self.notify_tick();
     }
 
-    /// Sends the last records to collectors: the next daemon reports only later growth.
+    /// Sends the last records to collectors. The next daemon reports only later growth.
     async fn send_last_records(&mut self, inbox: &mut Inbox) {
         self.set_clock();
         let (core, mut next) = (&mut self.core, 0);
         let serials = core.reading_records();
-        let sent = self.exporters.finish(&serials, SENT_WITHIN, || core.last_records(&mut next));
+        let sent = self.exporters.finish(&serials, SEND_TIMEOUT, || core.last_records(&mut next));
         tokio::pin!(sent);
         loop {
             tokio::select! {
                 () = &mut sent => return,
-                // Exporters block until their reports are received.
+                // Receive the exporters' reports, or they would block.
                 Some(_) = inbox.next() => {}
             }
         }
     }
 
-    async fn end(mut self, inbox: &mut Inbox) {
+    async fn shut_down(mut self, inbox: &mut Inbox) {
         if self.core.configuration().removes_on_exit() {
             self.remove_all().await;
         } else {
@@ -260,17 +256,16 @@ impl Daemon {
         self.send_last_records(inbox).await;
     }
 
-    /// Removes the table, the queues and the programs, most important first, before procd's
-    /// deadline.
+    /// Removes table, queues and programs before procd's deadline, most important first.
     async fn remove_all(&self) {
-        // Wait for an nft that may be loading the table.
-        let _guard = timeout(LOCKED_WITHIN, self.io.table_lock.lock()).await;
-        match timeout(REMOVED_WITHIN, ruleset::remove(&self.io.nft)).await {
+        // An nft process may still be loading the table.
+        let _guard = timeout(LOCK_TIMEOUT, self.io.table_lock.lock()).await;
+        match timeout(REMOVE_TIMEOUT, ruleset::remove(&self.io.nft)).await {
             Ok(Ok(())) => log::info!("shutting down; table inet fastpath is removed"),
             Ok(Err(error)) => log::error!("removing table inet fastpath: {}", chain(&error)),
             Err(_) => log::error!("removing table inet fastpath: nft did not end in time"),
         }
         run::latency::remove();
-        run::offload::detach_all(DETACHED_WITHIN).await;
+        run::offload::detach_all(DETACH_TIMEOUT).await;
     }
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Exports the last records at shutdown, about the growth of all flows since their last record.
+//! Exports the last records at shutdown: the growth of all flows since their last record.
 
 use std::time::Duration;
 
@@ -10,13 +10,12 @@ use tokio::time::{sleep, timeout};
 use crate::export::run::Exporters;
 use crate::export::shared::{MAX_QUEUE, Shared};
 
-/// Timeout for the last records: procd waits 5 s, in which the rules have to be removed, too.
-pub(crate) const SENT_WITHIN: Duration = Duration::from_secs(1);
+pub(crate) const SEND_TIMEOUT: Duration = Duration::from_secs(1);
 const POLL_INTERVAL: Duration = Duration::from_millis(5);
 
 impl Exporters {
-    /// Flushes `more` and the queues to these collectors only. Returns when the kernel has
-    /// everything, or after this time.
+    /// Flushes `more` and the queues to these collectors only. Returns when the kernel has accepted
+    /// everything, or after `within`.
     pub(crate) async fn finish(
         &self,
         serials: &[Serial],
@@ -33,9 +32,10 @@ impl Exporters {
 
 async fn send(exporters: &[&Shared], mut more: impl FnMut() -> Option<Queue>) {
     loop {
-        let waiting = exporters.iter().map(|shared| shared.queue.borrow().size()).max();
-        let last = if waiting.unwrap_or(0) > MAX_QUEUE / 2 { Some(Queue::new()) } else { more() };
-        match last {
+        let largest = exporters.iter().map(|shared| shared.queue.borrow().size()).max();
+        let records =
+            if largest.unwrap_or(0) > MAX_QUEUE / 2 { Some(Queue::new()) } else { more() };
+        match records {
             Some(records) => exporters.iter().for_each(|shared| shared.send(&records)),
             None if exporters.iter().all(|shared| shared.queue.borrow().is_empty()) => return,
             None => {}

@@ -1,37 +1,33 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The messages of an event exporter, one per event. An event counts as sent after the collector's
-//! kernel has acknowledged it and the connection has lasted for some time.
+//! Messages of an event exporter, one per event. An event counts as sent after the collector's
+//! kernel has acknowledged it and the connection has lasted for `min_duration`.
 
 use std::collections::VecDeque;
 use std::time::Duration;
 
 use logs::{Queue, Settings};
 
-use crate::export::outbox::CONFIRMED_AFTER;
+use crate::export::outbox::CONFIRM_DELAY;
 
-/// A relay on the router accepts a connection first, and closes it within this time if its own
-/// connection to the collector fails. The limits of docs/fleet/logs/stunnel.conf are shorter.
-const RELAY_CONNECTED_AFTER: Duration = Duration::from_secs(15);
+/// Minimum duration of a connection to a relay on the router. A relay accepts the connection first
+/// and closes it if its own connection to the collector fails; its timeouts in
+/// docs/fleet/logs/stunnel.conf are shorter.
+const RELAY_MIN_DURATION: Duration = Duration::from_secs(15);
 
 #[derive(Debug)]
 pub(super) struct EventOutbox {
-    /// How long a connection has to last before its events are confirmed.
-    pub(super) lasts: Duration,
-    /// Start of the connection.
-    begun: Duration,
-    /// Host name of the router.
+    pub(super) min_duration: Duration,
+    connected_at: Duration,
     host: Option<String>,
-    /// The message being sent, and the number of its bytes that are sent.
+    /// The current message, and the number of its bytes that are sent.
     message: Vec<u8>,
     at: usize,
-    /// Bytes that the connection has accepted, and bytes that were acknowledged.
-    taken: u64,
+    /// Bytes that the connection has accepted, and bytes that are acknowledged.
+    accepted: u64,
     acknowledged: u64,
-    /// Time of the last acknowledgement.
     acknowledged_at: Duration,
-    /// Unconfirmed events: when each was sent, and the bytes sent up to its end.
+    /// Unconfirmed events: time of sending, and total bytes sent up to the event's end.
     unconfirmed: VecDeque<(Duration, u64)>,
-    /// Number of confirmed events.
     pub(super) sent: u64,
 }
 
@@ -39,12 +35,12 @@ impl EventOutbox {
     pub(super) fn new(settings: &Settings) -> Self {
         let relay = settings.collector.ip().is_loopback();
         Self {
-            lasts: if relay { RELAY_CONNECTED_AFTER } else { CONFIRMED_AFTER },
-            begun: Duration::ZERO,
+            min_duration: if relay { RELAY_MIN_DURATION } else { CONFIRM_DELAY },
+            connected_at: Duration::ZERO,
             host: None,
             message: Vec::new(),
             at: 0,
-            taken: 0,
+            accepted: 0,
             acknowledged: 0,
             acknowledged_at: Duration::ZERO,
             unconfirmed: VecDeque::new(),
@@ -52,25 +48,24 @@ impl EventOutbox {
         }
     }
 
-    /// Begins another connection. Unconfirmed events are sent again.
+    /// Begins a new connection. Unconfirmed events are sent again.
     pub(super) fn restart(&mut self, queue: &mut Queue, now: Duration) {
-        self.begun = now;
+        self.connected_at = now;
         queue.rewind();
         self.unconfirmed.clear();
         self.message.clear();
         self.at = 0;
-        (self.taken, self.acknowledged) = (0, 0);
-        self.name_host();
+        (self.accepted, self.acknowledged) = (0, 0);
+        self.update_host();
     }
 
-    /// Handles the end of the connection, after which time no longer confirms its events.
-    pub(super) fn refused(&mut self, queue: &mut Queue, now: Duration) {
+    /// Handles the end of the connection. Its remaining events stay unconfirmed.
+    pub(super) fn closed(&mut self, queue: &mut Queue, now: Duration) {
         self.confirm(queue, now);
         self.unconfirmed.clear();
     }
 
-    /// Updates the router's name, which may change at run time.
-    pub(super) fn name_host(&mut self) {
+    pub(super) fn update_host(&mut self) {
         let name = rustix::system::uname();
         let name = name.nodename().to_str().ok().and_then(logs::host_name);
         if name != self.host.as_deref() {
@@ -78,13 +73,12 @@ impl EventOutbox {
         }
     }
 
-    /// Returns how long the collector's kernel has owed an acknowledgement.
-    pub(super) fn unanswered_for(&self, now: Duration) -> Duration {
+    /// Returns for how long an acknowledgement has been outstanding.
+    pub(super) fn unacknowledged_for(&self, now: Duration) -> Duration {
         let first = self.unconfirmed.iter().find(|(_, end)| *end > self.acknowledged);
         first.map_or(Duration::ZERO, |(at, _)| now.saturating_sub((*at).max(self.acknowledged_at)))
     }
 
-    /// Returns the bytes to send next; `None` if there are none.
     pub(super) fn next(&mut self, queue: &Queue) -> Option<&[u8]> {
         if self.at == self.message.len() && !self.write(queue) {
             return None;
@@ -101,38 +95,35 @@ impl EventOutbox {
         line.is_some()
     }
 
-    /// Notes that `bytes` more bytes of the message were sent.
     pub(super) fn written(&mut self, queue: &mut Queue, bytes: usize, now: Duration) {
         self.at = (self.at + bytes).min(self.message.len());
-        self.taken += bytes as u64;
+        self.accepted += bytes as u64;
         if self.at < self.message.len() {
             return;
         }
         self.message.clear();
         self.at = 0;
         queue.advance();
-        self.unconfirmed.push_back((now, self.taken));
+        self.unconfirmed.push_back((now, self.accepted));
         self.confirm(queue, now);
     }
 
-    /// Notes how many of the accepted bytes were not acknowledged yet.
     pub(super) fn unacknowledged(&mut self, bytes: u64, now: Duration) {
-        let acknowledged = self.taken.saturating_sub(bytes);
+        let acknowledged = self.accepted.saturating_sub(bytes);
         if acknowledged > self.acknowledged {
             self.acknowledged = acknowledged;
             self.acknowledged_at = now;
         }
     }
 
-    /// Confirms events. Syslog has no answers, so TCP's acknowledgements count, and a collector
-    /// that ends closes the connection.
+    /// Confirms events by TCP's acknowledgements, because syslog has no answers.
     pub(super) fn confirm(&mut self, queue: &mut Queue, now: Duration) {
-        if now < self.begun + self.lasts {
+        if now < self.connected_at + self.min_duration {
             return;
         }
         while let Some((at, end)) = self.unconfirmed.front().copied()
             && end <= self.acknowledged
-            && now >= at + CONFIRMED_AFTER
+            && now >= at + CONFIRM_DELAY
         {
             self.unconfirmed.pop_front();
             queue.confirm();

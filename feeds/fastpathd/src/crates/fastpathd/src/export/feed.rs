@@ -6,15 +6,12 @@ use std::time::Duration;
 use gateway::export::Settings;
 
 use crate::export::events::EventOutbox;
-use crate::export::outbox::{CONFIRMED_AFTER, Outbox, Permit};
+use crate::export::outbox::{CONFIRM_DELAY, Outbox, Permit};
 use crate::export::shared::{Shared, unix_s};
 
-/// Source of an exporter's messages.
 #[derive(Debug)]
 pub(super) enum Feed {
-    /// Flow records.
     Records(Outbox),
-    /// Events of Suricata.
     Events(EventOutbox),
 }
 
@@ -26,7 +23,6 @@ impl Feed {
         }
     }
 
-    /// Begins another session.
     pub(super) fn restart(&mut self, shared: &Shared, now: Duration) {
         match self {
             Self::Records(outbox) => outbox.restart(&shared.interfaces.borrow()),
@@ -34,23 +30,20 @@ impl Feed {
         }
     }
 
-    /// Returns how long a connection has to last before the collector counts as reached.
-    pub(super) fn lasts(&self) -> Duration {
+    pub(super) fn min_duration(&self) -> Duration {
         match self {
-            Self::Records(_) => CONFIRMED_AFTER,
-            Self::Events(outbox) => outbox.lasts,
+            Self::Records(_) => CONFIRM_DELAY,
+            Self::Events(outbox) => outbox.min_duration,
         }
     }
 
-    /// Returns how long the collector's kernel has owed an acknowledgement.
-    pub(super) fn unanswered_for(&self, now: Duration) -> Duration {
+    pub(super) fn unacknowledged_for(&self, now: Duration) -> Duration {
         match self {
             Self::Records(_) => Duration::ZERO,
-            Self::Events(outbox) => outbox.unanswered_for(now),
+            Self::Events(outbox) => outbox.unacknowledged_for(now),
         }
     }
 
-    /// Schedules the templates to be sent next.
     pub(super) fn repeat_templates(&mut self) {
         match self {
             Self::Records(outbox) => outbox.repeat_templates(),
@@ -58,19 +51,17 @@ impl Feed {
         }
     }
 
-    /// Updates the names of devices, or of the router.
     pub(super) fn rename(&mut self, shared: &Shared) {
         match self {
             Self::Records(outbox) => {
                 if shared.renamed.take() {
-                    outbox.name(&shared.interfaces.borrow());
+                    outbox.update_names(&shared.interfaces.borrow());
                 }
             }
-            Self::Events(outbox) => outbox.name_host(),
+            Self::Events(outbox) => outbox.update_host(),
         }
     }
 
-    /// Returns the bytes to send next, or `None` if nothing is due. Events are sent without delay.
     pub(super) fn next(&mut self, shared: &Shared, permit: Permit) -> Option<&[u8]> {
         match self {
             Self::Records(outbox) => outbox.next(&mut shared.queue.borrow_mut(), unix_s(), permit),
@@ -78,7 +69,6 @@ impl Feed {
         }
     }
 
-    /// Notes that `bytes` more bytes of the message were sent.
     pub(super) fn written(&mut self, shared: &Shared, bytes: usize, now: Duration) {
         match self {
             Self::Records(outbox) => outbox.written(bytes, now),
@@ -86,7 +76,6 @@ impl Feed {
         }
     }
 
-    /// Notes how many of the accepted bytes were not acknowledged yet.
     pub(super) fn unacknowledged(&mut self, bytes: u64, now: Duration) {
         match self {
             Self::Records(_) => {}
@@ -94,7 +83,6 @@ impl Feed {
         }
     }
 
-    /// Confirms messages, because the connection has lasted until now.
     pub(super) fn confirm(&mut self, shared: &Shared, now: Duration) {
         match self {
             Self::Records(outbox) => outbox.confirm(now),
@@ -102,11 +90,10 @@ impl Feed {
         }
     }
 
-    /// Handles the end of the connection.
-    pub(super) fn refused(&mut self, shared: &Shared, now: Duration) {
+    pub(super) fn closed(&mut self, shared: &Shared, now: Duration) {
         match self {
-            Self::Records(outbox) => outbox.refused(now),
-            Self::Events(outbox) => outbox.refused(&mut shared.lines.borrow_mut(), now),
+            Self::Records(outbox) => outbox.closed(now),
+            Self::Events(outbox) => outbox.closed(&mut shared.lines.borrow_mut(), now),
         }
     }
 
@@ -117,7 +104,7 @@ impl Feed {
         }
     }
 
-    /// Returns the number of refused records. Excludes records that a full queue dropped.
+    /// Returns the number of refused records, without those that a full queue dropped.
     pub(super) fn lost(&self) -> u64 {
         match self {
             Self::Records(outbox) => outbox.lost,
@@ -125,10 +112,9 @@ impl Feed {
         }
     }
 
-    /// Returns the records or events that count as neither sent nor lost yet.
     pub(super) fn waiting(&self, shared: &Shared) -> u64 {
         match self {
-            Self::Records(outbox) => shared.queue.borrow().len() as u64 + outbox.open(),
+            Self::Records(outbox) => shared.queue.borrow().len() as u64 + outbox.pending(),
             Self::Events(_) => shared.lines.borrow().len() as u64,
         }
     }

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Settings and records of a collector, for the tests of this folder.
 
 use std::net::SocketAddr;
 
@@ -20,7 +19,6 @@ pub(super) fn settings(protocol: Protocol, collector: SocketAddr) -> Settings {
     }
 }
 
-/// Returns a queue of `records` records, numbered from 0.
 pub(super) fn queue(records: u64) -> Queue {
     let ends = Ends {
         src: "10.10.10.10".parse().unwrap(),

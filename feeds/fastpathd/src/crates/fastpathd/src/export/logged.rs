@@ -1,22 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The last log line about a collector, so that a repeated failure is logged once.
+//! Suppresses repeated log lines about a collector.
 
 use gateway::export::ExportReason;
 
-/// The last log line about a collector.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) enum LastLine {
-    /// No line has been logged yet.
     #[default]
     None,
-    /// The collector gets messages.
     Reached,
-    /// The collector has failed, for this reason.
     Failed(ExportReason),
 }
 
 impl LastLine {
-    /// Returns true if the next line differs. Attempts with the same failure are logged once.
+    /// Returns whether the next line differs and has to be logged.
     pub(super) fn changes(&mut self, reason: Option<&ExportReason>) -> bool {
         let line = reason.map_or(Self::Reached, |reason| Self::Failed(reason.clone()));
         let changes = *self != line;
@@ -37,6 +33,6 @@ mod tests {
         let mut last = LastLine::default();
         let changes = lines.map(|line| last.changes(line));
         assert_eq!(changes, [true, false, true, false, true, false, true, true, true]);
-        assert!(LastLine::default().changes(None), "the first one");
+        assert!(LastLine::default().changes(None), "the first line");
     }
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Exporters: the tasks that own the sockets to the collectors, with their queues and messages.
+//! Exporters: one task per collector with its socket, queue and messages.
 
 pub(crate) mod end;
 mod events;

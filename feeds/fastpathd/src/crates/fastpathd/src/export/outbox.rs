@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The messages of a flow exporter in their order: templates, names of interfaces, records. Counts
-//! records as sent, or as lost if their message is refused.
+//! Messages of a flow exporter in order: templates, interface names, records. Records count as
+//! sent, or as lost if their message is refused.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -8,17 +8,15 @@ use std::time::Duration;
 use gateway::export::Interfaces;
 use ipfix::{MAX_MESSAGE, Queue, Session, Settings};
 
-/// Time within which a missing collector answers, if it answers at all.
-pub(super) const CONFIRMED_AFTER: Duration = Duration::from_millis(500);
+/// Time after which a message that was not refused counts as sent.
+pub(super) const CONFIRM_DELAY: Duration = Duration::from_millis(500);
 
-/// Messages that may be sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Permit {
-    /// Templates and names, before the collector has been reached.
+    /// Templates and names only, before the collector has been reached.
     Templates,
-    /// Also records, once they fill a message.
+    /// Also records that fill a message.
     Full,
-    /// All records.
     All,
 }
 
@@ -27,19 +25,18 @@ pub(super) struct Outbox {
     domain: u32,
     enterprise: u32,
     session: Session,
-    /// The message being sent, the number of its bytes that are sent, and of its flow records.
+    /// The current message, the number of its bytes that are sent, and its number of flow records.
     message: Vec<u8>,
     at: usize,
     records: u64,
-    /// A message with records that the last session did not send completely.
-    held: Option<(Vec<u8>, u64)>,
+    /// Message with records that the last session did not send completely, and its number of
+    /// records.
+    incomplete: Option<(Vec<u8>, u64)>,
     templates_due: bool,
     names: Queue,
-    /// Records of messages that may still be refused, with the time when they were sent.
+    /// Number of records in messages that may still be refused, with the time of sending.
     unconfirmed: VecDeque<(Duration, u64)>,
-    /// Records of messages that were not refused.
     pub(super) sent: u64,
-    /// Records of messages that were refused.
     pub(super) lost: u64,
 }
 
@@ -53,7 +50,7 @@ impl Outbox {
             message: Vec::new(),
             at: 0,
             records: 0,
-            held: None,
+            incomplete: None,
             templates_due: true,
             names: Queue::new(),
             unconfirmed: VecDeque::new(),
@@ -62,32 +59,29 @@ impl Outbox {
         }
     }
 
-    /// Begins another session. Repeats a message that was not sent completely.
+    /// Begins a new session. Repeats a message that was not sent completely.
     pub(super) fn restart(&mut self, interfaces: &Interfaces) {
         if self.records > 0 {
-            self.held = Some((std::mem::take(&mut self.message), self.records));
+            self.incomplete = Some((std::mem::take(&mut self.message), self.records));
         }
         self.message.clear();
         (self.at, self.records) = (0, 0);
         self.session = Session::new(self.domain, self.enterprise);
         self.templates_due = true;
-        self.name(interfaces);
+        self.update_names(interfaces);
     }
 
-    /// Schedules the templates to be sent next.
     pub(super) fn repeat_templates(&mut self) {
         self.templates_due = true;
     }
 
-    /// Schedules the names to be sent next.
-    pub(super) fn name(&mut self, interfaces: &Interfaces) {
+    pub(super) fn update_names(&mut self, interfaces: &Interfaces) {
         self.names = Queue::new();
         for (index, name) in &**interfaces {
             self.names.push_interface(*index, name);
         }
     }
 
-    /// Returns the bytes to send next, or `None` if nothing is due.
     pub(super) fn next(&mut self, queue: &mut Queue, unix_s: u32, permit: Permit) -> Option<&[u8]> {
         if self.at == self.message.len() && !self.write(queue, unix_s, permit) {
             return None;
@@ -110,7 +104,7 @@ impl Outbox {
             Permit::Full => queue.size() >= MAX_MESSAGE,
             Permit::All => !queue.is_empty(),
         };
-        if let Some((message, records)) = self.held.take() {
+        if let Some((message, records)) = self.incomplete.take() {
             (self.message, self.records) = (message, records);
             let records = usize::try_from(records).unwrap_or_default();
             self.session.adopt(&mut self.message, records);
@@ -122,7 +116,6 @@ impl Outbox {
         ready
     }
 
-    /// Notes that `bytes` more bytes of the message were sent.
     pub(super) fn written(&mut self, bytes: usize, now: Duration) {
         self.at = (self.at + bytes).min(self.message.len());
         if self.at == self.message.len() {
@@ -134,26 +127,25 @@ impl Outbox {
         }
     }
 
-    /// Counts records as sent when their message cannot be refused any more.
     pub(super) fn confirm(&mut self, now: Duration) {
         while let Some((at, records)) = self.unconfirmed.front().copied()
-            && now >= at + CONFIRMED_AFTER
+            && now >= at + CONFIRM_DELAY
         {
             self.sent += records;
             self.unconfirmed.pop_front();
         }
     }
 
-    /// Counts the records of the last messages as lost: the collector was not there.
-    pub(super) fn refused(&mut self, now: Duration) {
+    /// Counts the records of unconfirmed messages as lost, because the collector was unreachable.
+    pub(super) fn closed(&mut self, now: Duration) {
         self.confirm(now);
         self.lost += self.unconfirmed.drain(..).map(|(_, records)| records).sum::<u64>();
     }
 
-    /// Returns the records that count as neither sent nor lost yet.
-    pub(super) fn open(&self) -> u64 {
-        let held = self.held.as_ref().map_or(0, |(_, records)| *records);
-        self.records + held + self.unconfirmed.iter().map(|(_, records)| records).sum::<u64>()
+    /// Returns the number of records that are neither sent nor lost.
+    pub(super) fn pending(&self) -> u64 {
+        let incomplete = self.incomplete.as_ref().map_or(0, |(_, records)| *records);
+        self.records + incomplete + self.unconfirmed.iter().map(|(_, records)| records).sum::<u64>()
     }
 }
 

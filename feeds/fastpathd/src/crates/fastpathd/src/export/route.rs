@@ -1,20 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Looks up the device of the kernel's route to a collector.
 
 use std::net::IpAddr;
 
 use gateway::export::ExportReason;
 use netlink::{Client, Protocol, attribute, messages, push_attribute};
 
-/// Returns the index of the device that the kernel uses for our own packets to this address.
-pub(super) fn egress(to: IpAddr) -> Result<u32, ExportReason> {
+/// Returns the index of the egress device for our packets to this address.
+pub(super) fn egress(destination: IpAddr) -> Result<u32, ExportReason> {
     const HEADER: usize = 12;
     let unreachable = |error: &dyn std::fmt::Display| {
         let why = error.to_string();
         ExportReason::Unreachable { why }
     };
     let mut payload = vec![0; HEADER];
-    let family = match to {
+    let family = match destination {
         IpAddr::V4(v4) => {
             push_attribute(&mut payload, libc::RTA_DST, &v4.octets());
             libc::AF_INET
@@ -25,7 +24,7 @@ pub(super) fn egress(to: IpAddr) -> Result<u32, ExportReason> {
         }
     };
     payload[0] = u8::try_from(family).unwrap_or_default();
-    payload[1] = if to.is_ipv4() { 32 } else { 128 };
+    payload[1] = if destination.is_ipv4() { 32 } else { 128 };
     let mut client = Client::open(Protocol::Route).map_err(|error| unreachable(&error))?;
     let answer = client.request(libc::RTM_GETROUTE, &payload);
     let answer = answer.map_err(|error| match error.refused() {
@@ -55,13 +54,13 @@ mod tests {
     }
 
     #[test]
-    fn private_addresses_leave_by_no_inner_device_of_the_test_machine() {
+    fn refuses_private_addresses_behind_the_default_route() {
         for host in ["127.0.0.1", "::1"] {
             assert_eq!(egress(host.parse().unwrap()), Ok(1));
         }
         let ways = Ways::default();
-        // The test machine's default route leads to no inner zone. Without a default route, the
-        // addresses are unreachable.
+        // The default route of the test machine is not an inner device; without one, the addresses
+        // are unreachable.
         for host in ["10.255.99.10", "100.64.99.10", "::ffff:10.255.99.10", "fd99::10"] {
             let reason = ways.find(&settings(host), egress).expect_err(host);
             let is_known =
@@ -71,7 +70,7 @@ mod tests {
     }
 
     #[test]
-    fn the_socket_is_bound_to_the_inner_device_of_the_route() {
+    fn returns_the_inner_device_of_the_route() {
         let Ok(device) = egress("10.255.99.10".parse().unwrap()) else {
             println!("skipped: this machine has no route to 10.255.99.10");
             return;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Starts and ends the exporters, fills their queues, and reports their progress.
+//! Starts and stops exporters, fills their queues, and reports their progress.
 
 use std::rc::Rc;
 use std::time::Duration;
@@ -21,9 +21,8 @@ use crate::io::Io;
 use crate::sys::kernel::unix_ms;
 use crate::sys::task::spawn_local;
 
-/// Retry interval for a collector that is not there.
-const RETRY: Duration = Duration::from_secs(5);
-/// Interval for sending records that fill no message, and for reporting progress.
+const RETRY_INTERVAL: Duration = Duration::from_secs(5);
+/// Interval for partially filled messages and for progress reports.
 pub(super) const SECOND: Duration = Duration::from_secs(1);
 
 #[derive(Debug, Default)]
@@ -46,9 +45,9 @@ impl Exporters {
                     shared.send(&records);
                 }
             }
-            Effect::HandOn(lines) => {
+            Effect::Forward(lines) => {
                 for (_, shared) in &self.running {
-                    shared.hand_on(&lines);
+                    shared.forward(&lines);
                 }
             }
             Effect::Interfaces(interfaces) => {
@@ -92,24 +91,20 @@ impl Exporters {
     }
 }
 
-/// Why serving a collector ended.
 #[derive(Debug)]
 pub(super) enum End {
-    /// The exporter is not wanted any more.
     Stopped,
-    /// Messages have to leave by another device or from another address.
+    /// The egress device or the source address has changed.
     Moved,
-    /// The collector cannot be served, for this reason.
     Failed(ExportReason),
 }
 
-/// A task that serves one collector.
 pub(super) struct Exporter {
     serial: Serial,
     pub(super) settings: Settings,
     pub(super) shared: Rc<Shared>,
     pub(super) outbox: Feed,
-    /// The device that the socket is bound to; `None` for any.
+    /// Device that the socket is bound to. `None` for any device.
     pub(super) device: Option<String>,
     events: Sender<AnyEvent>,
     started: Instant,
@@ -146,24 +141,24 @@ impl Exporter {
                 End::Moved => {
                     if self.settings.protocol() == Protocol::Tcp {
                         let now = self.now();
-                        self.outbox.refused(&self.shared, now);
+                        self.outbox.closed(&self.shared, now);
                     }
                     continue;
                 }
                 End::Failed(reason) => reason,
             };
             let now = self.now();
-            self.outbox.refused(&self.shared, now);
+            self.outbox.closed(&self.shared, now);
             let state = reason.state();
             self.change(state, Some(reason));
-            // A route may appear within the next second.
-            let pause = if state == ExportState::NoRoute { SECOND } else { RETRY };
-            let again = Instant::now() + pause;
-            while Instant::now() < again {
+            // A missing route may appear within a second.
+            let interval = if state == ExportState::NoRoute { SECOND } else { RETRY_INTERVAL };
+            let retry_at = Instant::now() + interval;
+            while Instant::now() < retry_at {
                 if self.report().await {
                     return;
                 }
-                sleep_until(again.min(Instant::now() + SECOND)).await;
+                sleep_until(retry_at.min(Instant::now() + SECOND)).await;
             }
         }
     }
@@ -183,14 +178,14 @@ impl Exporter {
         }
     }
 
-    /// Returns the device to bind to by the current routes and zones; `None` before they are known.
+    /// Returns the device to bind to by the current routes and zones. `None` if they are unknown.
     fn way(&self) -> Option<Result<Option<String>, ExportReason>> {
         let ways = self.shared.ways.borrow().clone()?;
         Some(ways.find(&self.settings, route::egress))
     }
 
-    /// Returns why messages must not leave by the socket's device; `None` if they may.
-    pub(super) fn strayed(&self) -> Option<End> {
+    /// Returns the reason if messages must not leave by the socket's device.
+    pub(super) fn egress_changed(&self) -> Option<End> {
         match self.way()? {
             Ok(device) if device == self.device => None,
             Ok(_) => Some(End::Moved),
@@ -198,12 +193,11 @@ impl Exporter {
         }
     }
 
-    /// Returns the time since the exporter began.
     pub(super) fn now(&self) -> Duration {
         self.started.elapsed()
     }
 
-    /// Notes that the collector was reached. `stalled` if it does not read.
+    /// Records that the collector was reached. `stalled` if the collector does not read.
     pub(super) fn reached(&mut self, stalled: bool) {
         self.change(ExportState::Up, stalled.then_some(ExportReason::Stalled));
     }
@@ -223,7 +217,6 @@ impl Exporter {
         progress.reason = reason;
     }
 
-    /// Reports the progress if it has changed. Returns true if the exporter is to end.
     pub(super) async fn report(&mut self) -> bool {
         let now = self.now();
         self.outbox.confirm(&self.shared, now);
@@ -240,7 +233,6 @@ impl Exporter {
         self.shared.stopped.get()
     }
 
-    /// Sends changed names to the collector.
     pub(super) fn rename(&mut self) {
         self.outbox.rename(&self.shared);
     }

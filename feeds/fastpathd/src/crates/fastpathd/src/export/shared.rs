@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The queues and names that the daemon's loop shares with an exporter.
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -12,21 +11,18 @@ use tokio::sync::Notify;
 
 use crate::sys::kernel::unix_ms;
 
-/// Limit of the records queued for a collector in bytes, about 14,000 records.
+/// Maximum size of the records queued for a collector, bytes: about 14,000 records.
 pub(super) const MAX_QUEUE: usize = 2 << 20;
-/// State that the daemon's loop shares with an exporter.
 #[derive(Debug, Default)]
 pub(super) struct Shared {
-    /// Types of events that the collector gets; empty if it gets records.
+    /// Event types of the collector. Empty for a collector of flow records.
     events: Vec<EventKind>,
     pub(super) queue: RefCell<Queue>,
     pub(super) lines: RefCell<logs::Queue>,
-    /// Records or events that did not fit the queue.
     pub(super) dropped: Cell<u64>,
     pub(super) interfaces: RefCell<Interfaces>,
-    /// Devices that messages may leave by; `None` before they are known.
+    /// Devices that messages may leave by. `None` if unknown.
     pub(super) ways: RefCell<Option<Rc<Ways>>>,
-    /// The names have changed since the exporter last sent them.
     pub(super) renamed: Cell<bool>,
     pub(super) stopped: Cell<bool>,
     /// Records are to be sent before they fill a message.
@@ -52,7 +48,7 @@ impl Shared {
         }
     }
 
-    pub(super) fn hand_on(&self, lines: &[EventLine]) {
+    pub(super) fn forward(&self, lines: &[EventLine]) {
         let mut queue = self.lines.borrow_mut();
         for line in lines.iter().filter(|line| self.events.contains(&line.kind)) {
             if !queue.push(line.clone()) {
@@ -75,7 +71,7 @@ impl Shared {
     }
 }
 
-/// Returns the Unix time of a message, in seconds.
+/// Returns the Unix time of a message, seconds.
 pub(super) fn unix_s() -> u32 {
     u32::try_from(unix_ms() / 1000).unwrap_or(u32::MAX)
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Exports over TCP. A collector that does not read fills its own queue only; nothing waits for it.
+//! Exports over TCP. A collector that does not read fills only its own queue.
 
 use std::io;
 use std::net::SocketAddr;
@@ -16,21 +16,20 @@ use crate::export::outbox::Permit;
 use crate::export::run::{End, Exporter, SECOND};
 use crate::sys::socket::unacknowledged;
 
-const CONNECTED_WITHIN: Duration = Duration::from_secs(10);
-/// Timeout of acknowledgements; the kernel's own is about 15 minutes.
-const ACKNOWLEDGED_WITHIN_MS: u32 = 30_000;
-const ANSWERED_WITHIN: Duration = Duration::from_millis(ACKNOWLEDGED_WITHIN_MS as u64);
-/// Time without progress after which a collector counts as not reading.
-const STALLED_AFTER: Duration = Duration::from_secs(5);
-/// Messages or readings before other tasks get their turn.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
+/// Timeout of acknowledgements. The kernel's default is about 15 minutes.
+const ACK_TIMEOUT_MS: u32 = 30_000;
+const ACK_TIMEOUT: Duration = Duration::from_millis(ACK_TIMEOUT_MS as u64);
+/// Time without progress after which the collector counts as not reading.
+const STALL_TIMEOUT: Duration = Duration::from_secs(5);
+/// Messages or reads before other tasks run.
 const BURST: usize = 32;
-/// Pause between readings, so that TCP slows down a collector that sends without pause.
+/// Pause between reads, which throttles a collector that sends without pause.
 const READ_PAUSE: Duration = Duration::from_millis(100);
 
-/// Serves the collector, and returns why serving ended.
 pub(super) async fn serve(exporter: &mut Exporter) -> End {
     let (collector, device) = (exporter.settings.collector(), exporter.device.as_deref());
-    let connected = match timeout(CONNECTED_WITHIN, connect(collector, device)).await {
+    let connected = match timeout(CONNECT_TIMEOUT, connect(collector, device)).await {
         Ok(connected) => connected,
         Err(_) => Err(io::ErrorKind::TimedOut.into()),
     };
@@ -55,7 +54,7 @@ async fn connect(collector: SocketAddr, device: Option<&str>) -> io::Result<TcpS
         socket.bind_device(Some(device.as_bytes()))?;
     }
     let stream = socket.connect(collector).await?;
-    set_tcp_user_timeout(&stream, ACKNOWLEDGED_WITHIN_MS)?;
+    set_tcp_user_timeout(&stream, ACK_TIMEOUT_MS)?;
     Ok(stream)
 }
 
@@ -77,7 +76,7 @@ async fn follow(exporter: &mut Exporter, stream: &TcpStream) -> io::Result<End> 
     loop {
         let blocked = blocked_since.is_some();
         tokio::select! {
-            readable = read_again(stream, read_at) => {
+            readable = readable_at(stream, read_at) => {
                 readable?;
                 match discard(stream)? {
                     Read::All => {}
@@ -95,19 +94,19 @@ async fn follow(exporter: &mut Exporter, stream: &TcpStream) -> io::Result<End> 
             second = now + SECOND;
             flush = true;
             exporter.rename();
-            let unread = blocked_since.is_some_and(|at| now >= at + STALLED_AFTER);
-            let unanswered = exporter.outbox.unanswered_for(exporter.now());
-            if unanswered >= ANSWERED_WITHIN {
+            let unread = blocked_since.is_some_and(|at| now >= at + STALL_TIMEOUT);
+            let unacknowledged_time = exporter.outbox.unacknowledged_for(exporter.now());
+            if unacknowledged_time >= ACK_TIMEOUT {
                 return Ok(End::Failed(ExportReason::Stalled));
             }
-            if reached || now >= connected + exporter.outbox.lasts() {
+            if reached || now >= connected + exporter.outbox.min_duration() {
                 reached = true;
-                exporter.reached(unread || unanswered >= STALLED_AFTER);
+                exporter.reached(unread || unacknowledged_time >= STALL_TIMEOUT);
             }
             if exporter.report().await {
                 return Ok(End::Stopped);
             }
-            if let Some(end) = exporter.strayed() {
+            if let Some(end) = exporter.egress_changed() {
                 return Ok(end);
             }
         }
@@ -127,14 +126,13 @@ async fn follow(exporter: &mut Exporter, stream: &TcpStream) -> io::Result<End> 
     }
 }
 
-/// Outcome of writing messages.
 enum Written {
-    /// All messages were written.
     All,
-    /// Some messages were written, and other tasks get their turn.
     Paused,
-    /// The socket accepts no more; `some` if it has accepted bytes before.
-    Blocked { some: bool },
+    /// The socket is full; `some` if it accepted bytes before.
+    Blocked {
+        some: bool,
+    },
 }
 
 fn write(exporter: &mut Exporter, stream: &TcpStream, permit: Permit) -> io::Result<Written> {
@@ -154,18 +152,14 @@ fn write(exporter: &mut Exporter, stream: &TcpStream, permit: Permit) -> io::Res
     Ok(Written::Paused)
 }
 
-async fn read_again(stream: &TcpStream, at: Instant) -> io::Result<()> {
+async fn readable_at(stream: &TcpStream, at: Instant) -> io::Result<()> {
     sleep_until(at).await;
     stream.readable().await
 }
 
-/// Outcome of reading.
 enum Read {
-    /// Everything was read.
     All,
-    /// There is more to read.
     Some,
-    /// The collector has closed the connection.
     End,
 }
 

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Exports over UDP. There are no acknowledgements, so templates are sent first, and records follow
-//! if no ICMP error has answered.
+//! Exports over UDP. Templates are sent first, and records only if no ICMP error follows.
 
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -13,15 +12,14 @@ use tokio::time::{Instant, sleep_until};
 use crate::export::outbox::Permit;
 use crate::export::run::{End, Exporter, SECOND};
 
-/// Time in which an ICMP error may answer the first templates.
-const PROBE: Duration = Duration::from_secs(1);
-/// Interval between messages with names; long, as nfdump ignores them and counts a sequence gap.
-const NAMES_EVERY: Duration = Duration::from_secs(600);
-/// Datagrams sent without a pause. By default a receive buffer holds 90 (`net.core.rmem_default`).
+/// Time in which an ICMP error may follow the first templates.
+const PROBE_TIME: Duration = Duration::from_secs(1);
+/// Interval of messages with names. nfdump ignores such messages and counts a sequence gap.
+const NAMES_INTERVAL: Duration = Duration::from_secs(600);
+/// Datagrams sent without a pause. A default receive buffer (`net.core.rmem_default`) holds 90.
 const BURST: usize = 32;
 const SEND_INTERVAL: Duration = Duration::from_millis(10);
 
-/// Serves the collector, and returns why serving ended.
 pub(super) async fn serve(exporter: &mut Exporter) -> End {
     match open(exporter).await {
         Ok(socket) => follow(exporter, &socket).await.unwrap_or_else(|error| {
@@ -55,9 +53,8 @@ async fn follow(exporter: &mut Exporter, socket: &UdpSocket) -> io::Result<End> 
     let mut reached = false;
     let (mut more, mut flush) = (false, false);
     let (mut second, mut wake) = (Instant::now() + SECOND, Instant::now());
-    let probed = wake + PROBE;
-    let (mut refresh_at, mut names_at) = (wake + refresh, wake + NAMES_EVERY);
-    // Data of the collector is discarded.
+    let probed = wake + PROBE_TIME;
+    let (mut refresh_at, mut names_at) = (wake + refresh, wake + NAMES_INTERVAL);
     let mut discarded = [0; 64];
     loop {
         tokio::select! {
@@ -79,14 +76,14 @@ async fn follow(exporter: &mut Exporter, socket: &UdpSocket) -> io::Result<End> 
             second = now + SECOND;
             flush = true;
             if now >= names_at {
-                names_at = now + NAMES_EVERY;
+                names_at = now + NAMES_INTERVAL;
                 shared.renamed.set(true);
             }
             exporter.rename();
             if exporter.report().await {
                 return Ok(End::Stopped);
             }
-            if let Some(end) = exporter.strayed() {
+            if let Some(end) = exporter.egress_changed() {
                 return Ok(end);
             }
             if now >= refresh_at {
@@ -109,7 +106,6 @@ async fn follow(exporter: &mut Exporter, socket: &UdpSocket) -> io::Result<End> 
     }
 }
 
-/// Sends a burst of messages. Returns true if there is more to send after a pause.
 fn send(exporter: &mut Exporter, socket: &UdpSocket, permit: Permit) -> io::Result<bool> {
     let now = exporter.now();
     for _ in 0..BURST {
@@ -128,7 +124,7 @@ fn send(exporter: &mut Exporter, socket: &UdpSocket, permit: Permit) -> io::Resu
     Ok(true)
 }
 
-/// Returns true if packets to the collector have another source address than the socket's.
+/// Returns whether the source address of packets to the collector has changed.
 async fn moved(socket: &UdpSocket, exporter: &Exporter) -> io::Result<bool> {
     Ok(open(exporter).await?.local_addr()?.ip() != socket.local_addr()?.ip())
 }

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Reads the configuration of fastpath, the firewall and SQM over ubus, or fastpath's file
-//! directly.
+//! Reads the configuration of fastpath, firewall and SQM over ubus, or fastpath's file directly.
 
 use std::path::{Path, PathBuf};
 
@@ -14,7 +13,7 @@ use tokio::sync::mpsc::Sender;
 use crate::bus::connection;
 use crate::run::network::read_interfaces;
 
-/// Reads the configuration over ubus. `file` is parsed to name the problem if rpcd cannot read it.
+/// Reads the configuration over ubus. `file` is parsed to find the problem if rpcd cannot read it.
 pub(crate) async fn read(bus: ubus::Handle, file: PathBuf, events: Sender<AnyEvent>) {
     if !connection::has_config(&bus).await {
         let why = "fastpath.config is not on ubus yet".to_owned();
@@ -41,14 +40,13 @@ pub(crate) async fn read(bus: ubus::Handle, file: PathBuf, events: Sender<AnyEve
             log::warn!("there is no /etc/config/fastpath: using the defaults");
             Event::Read(Value::Object(Map::new()))
         }
-        // rpcd reports a failure without its cause, so parse the file to name it.
+        // rpcd reports a failure without its cause, so parse the file.
         Err(error) => Event::Unreadable(values(&file).err().unwrap_or_else(|| chain(&error))),
     };
     let _ = events.send(AnyEvent::Configuration(event)).await;
     read_interfaces(bus, events).await;
 }
 
-/// Reads the file directly, without ubus.
 pub(crate) fn read_file(path: &Path) -> Event {
     log::warn!("fastpath.config is not on ubus: reading {} directly", path.display());
     match values(path) {
@@ -57,7 +55,6 @@ pub(crate) fn read_file(path: &Path) -> Event {
     }
 }
 
-/// Parses a configuration file. Returns its values, or a text of the problem.
 fn values(path: &Path) -> Result<Value, String> {
     let text = std::fs::read(path).map_err(|e| format!("{}: {e}", path.display()))?;
     config::parse_uci(&text).map_err(|e| format!("{}: {e}", path.display()))

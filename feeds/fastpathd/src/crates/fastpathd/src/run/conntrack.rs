@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Executes requests to conntrack: dumps, look-ups, timeouts, window tracking and marks.
+//! Executes requests to conntrack: dumps, lookups, timeouts, window tracking and marks.
 
 use std::time::Duration;
 
@@ -23,15 +23,14 @@ use crate::sys::task::spawn_local;
 
 mod follow;
 
-/// Pause before the event socket is opened again after a failure.
 const RETRY_INTERVAL: Duration = Duration::from_secs(5);
 
-/// Follows conntrack until the daemon ends. Forwards each report from `behind` after the events
-/// that the kernel sent before it.
-pub(crate) async fn watch(events: Sender<AnyEvent>, mut behind: UnboundedReceiver<AnyEvent>) {
+/// Follows conntrack until the daemon ends. Forwards each report of `reports` after the events that
+/// the kernel has sent before.
+pub(crate) async fn watch(events: Sender<AnyEvent>, mut reports: UnboundedReceiver<AnyEvent>) {
     loop {
         let failure = match EventSocket::open() {
-            Ok(mut socket) => match follow(&mut socket, &events, &mut behind).await {
+            Ok(mut socket) => match follow(&mut socket, &events, &mut reports).await {
                 Ok(Closed) => return,
                 Err(failure) => failure,
             },
@@ -39,7 +38,6 @@ pub(crate) async fn watch(events: Sender<AnyEvent>, mut behind: UnboundedReceive
         };
         log::error!("conntrack: {}", chain(&failure));
         tokio::time::sleep(RETRY_INTERVAL).await;
-        // Events may have been missed meanwhile.
         if events.send(AnyEvent::Conntrack(Event::Lost)).await.is_err() {
             return;
         }
@@ -61,26 +59,24 @@ pub(crate) fn execute(effect: Effect, io: &Io) {
             }
         }),
         Effect::Confirm(connections, start) => {
-            let behind = io.behind_conntrack.clone();
+            let reports = io.after_conntrack.clone();
             spawn_local(async move {
                 let confirmed = Event::Confirmed(confirm(connections).await, start);
-                // Fails only when the daemon ends.
-                let _ = behind.send(AnyEvent::Conntrack(confirmed));
+                let _ = reports.send(AnyEvent::Conntrack(confirmed));
             });
         }
         Effect::ClearMarks(connections, bits, version) => {
-            let behind = io.behind_conntrack.clone();
+            let reports = io.after_conntrack.clone();
             spawn_local(async move {
-                // Fails only when the daemon ends.
-                let _ =
-                    behind.send(AnyEvent::Conntrack(clear_marks(connections, bits, version).await));
+                let _ = reports
+                    .send(AnyEvent::Conntrack(clear_marks(connections, bits, version).await));
             });
         }
         Effect::ReadEvents(version) => {
-            let behind = io.behind_conntrack.clone();
+            let reports = io.after_conntrack.clone();
             spawn_local(async move {
                 packets_in_flight().await;
-                let _ = behind.send(AnyEvent::Conntrack(Event::EventsRead(version)));
+                let _ = reports.send(AnyEvent::Conntrack(Event::EventsRead(version)));
             });
         }
     }
@@ -94,7 +90,6 @@ async fn dump(events: Sender<AnyEvent>) {
             false
         }
     };
-    // Fails only when the daemon ends.
     let _ = events.send(AnyEvent::Conntrack(Event::DumpEnded(complete))).await;
 }
 
@@ -116,7 +111,7 @@ async fn read_all(events: &Sender<AnyEvent>) -> Result<bool, DumpError> {
     }
 }
 
-/// Reads our rules' per-connection packet counts. Empty if our table is not loaded.
+/// Reads per-connection packet counts of our rules. Empty if our table is not loaded.
 async fn stack_counts() -> Vec<StackCount> {
     let (family, table) = TABLE;
     let [original, reply] = MISSED_SETS;
@@ -156,15 +151,15 @@ async fn look_up_each(wanted: &[(u16, Tuple)]) -> Result<Vec<Entry>, LookupError
     Ok(found)
 }
 
-/// Runs as a task of its own, so that the loop does not wait for the kernel.
+/// Updates entries in a separate task, so that the loop does not wait for the kernel.
 async fn update(updates: Vec<EntryUpdate>) {
     if let Err(error) = ctnetlink::update(&updates).await {
         log::error!("{}", chain(&error));
     }
 }
 
-/// Returns conntrack's entries of these connections. Each SYN, FIN and RST has by then either met
-/// the waiting map entry, which records it, or left the stack, so that conntrack shows it.
+/// Returns the conntrack entries of these connections, after packets in flight have left the stack.
+/// A SYN, FIN or RST among these packets is then in the waiting map entry or in conntrack.
 async fn confirm(connections: Vec<Waiting>) -> Vec<(Waiting, Option<Entry>)> {
     packets_in_flight().await;
     match confirm_each(&connections).await {
@@ -189,9 +184,8 @@ async fn confirm_each(connections: &[Waiting]) -> Option<Vec<(Waiting, Option<En
     Some(found)
 }
 
-/// Clears mark bits twice. A packet in flight writes back the mark that it read, which restores
-/// cleared bits, and one that passed the old rules adds its own. All of these have left the stack
-/// before the second time; later packets can restore only bits that were set after the first time.
+/// Clears mark bits twice, because a packet in flight writes back the mark that it read, or sets
+/// bits by the old rules. The second pass starts after these packets have left the stack.
 async fn clear_marks(connections: Vec<Connection>, mask: u32, version: RulesVersion) -> Event {
     let keys: Vec<_> = connections.iter().map(|one| (one.zone, one.orig)).collect();
     for _ in 0..2 {

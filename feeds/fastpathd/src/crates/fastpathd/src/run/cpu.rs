@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Reads CPUs, queues and `packet_steering`, and passes the plan to the init script that runs as
-//! root.
+//! Reads CPUs, queues and `packet_steering`, and passes the plan to the init script of root.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -16,12 +15,9 @@ use crate::io::Io;
 use crate::sys::file;
 use crate::sys::task::spawn_local;
 
-/// File of the lines that the script could not write.
 const REFUSALS: &str = "/var/run/fastpath-cpu.refused";
-/// Event that makes the script read the plan.
 const CPU_PLAN: &str = "fastpath.cpu";
 
-/// Returns the machine's original values, if a previous daemon has saved any.
 pub(crate) fn saved() -> Option<Found> {
     let text = std::fs::read(Found::PATH).ok()?;
     Found::read(&text).inspect_err(|error| log::error!("CPU plan: {}: {error}", Found::PATH)).ok()
@@ -66,7 +62,6 @@ fn save(text: &str) {
     }
 }
 
-/// Returns option `packet_steering` of the network's section of type `globals`.
 fn packet_steering(network: &Value) -> Option<&str> {
     let mut sections = network.as_object()?.values();
     let globals = sections.find(|section| section[".type"] == "globals")?;

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Calls `fastpath.doctor`, which runs as root in a program of rpcd; the daemon gets the same
-//! answers as any client.
+//! Calls `fastpath.doctor`, which rpcd runs as root.
 
 use gateway::doctor::{Effect, Event, Refused};
 use gateway::event::Event as AnyEvent;
@@ -14,7 +13,7 @@ use crate::sys::task::spawn_local;
 
 pub(crate) fn execute(effect: &Effect, io: &Io) {
     let Some(bus) = io.bus.clone() else {
-        // A failed run is retried, and a new configuration triggers reading the report.
+        // The core retries failed runs, and a new configuration triggers another read.
         let event = match effect {
             Effect::Run => Event::Ran(Err(Refused::Failed("ubus is not reachable".to_owned()))),
             Effect::Read => return,
@@ -26,14 +25,14 @@ pub(crate) fn execute(effect: &Effect, io: &Io) {
     let (effect, events) = (effect.clone(), io.events.clone());
     spawn_local(async move {
         let event = match effect {
-            Effect::Run => Event::Ran(ran(&bus).await),
+            Effect::Run => Event::Ran(run(&bus).await),
             Effect::Read => Event::Read(report(&bus).await),
         };
         let _ = events.send(AnyEvent::Doctor(event)).await;
     });
 }
 
-async fn ran(bus: &Handle) -> Result<(), Refused> {
+async fn run(bus: &Handle) -> Result<(), Refused> {
     let answer = connection::examine(bus).await;
     let answer = answer.map_err(|error| Refused::Failed(chain(&error)))?;
     match answer.get("error") {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! Executes effects of inspection: instructs Suricata's init script, reloads rules, blocks sources
-//! and ends their flows, and re-inspects all connections.
+//! and ends their flows, re-inspects connections.
 
 use config::Network;
 use ctnetlink::{Reinspection, Select, Tuple};
@@ -21,10 +21,8 @@ mod suricata;
 
 pub(crate) use probe::ProbeControl;
 
-/// Event that makes Suricata's init script read its instruction.
-const SURICATA: &str = "fastpath.ips";
+const INSTRUCTION_EVENT: &str = "fastpath.ips";
 
-/// Starts the event sources of inspection.
 pub(crate) fn start(io: &Io, control: &ProbeControl) {
     let events = &io.events;
     spawn_local(probe::watch(control.clone(), events.clone()));
@@ -34,7 +32,6 @@ pub(crate) fn start(io: &Io, control: &ProbeControl) {
     spawn_local(suricata::listen(folder(io), io.started, wanted, events.clone()));
 }
 
-/// Returns the folder that Suricata and the daemon share.
 fn folder(io: &Io) -> suricata::Folder {
     suricata::Folder(io.paths.run.join("ips"))
 }
@@ -42,7 +39,7 @@ fn folder(io: &Io) -> suricata::Folder {
 pub(crate) fn execute(effect: Effect, core: &mut Core, io: &Io) {
     match effect {
         Effect::Instruct(instruction) => instruct(&instruction, core, io),
-        Effect::NotifyService => io.notify_service(SURICATA),
+        Effect::NotifyService => io.notify_service(INSTRUCTION_EVENT),
         Effect::ReloadRules => reload_rules(core, io),
         Effect::Block { element, flows } => block(*element, flows, io),
         Effect::Unblock(sources) => unblock(sources, io),
@@ -55,12 +52,12 @@ pub(crate) fn execute(effect: Effect, core: &mut Core, io: &Io) {
     }
 }
 
-/// Returns the alerts of the previous daemon; empty if the file is not ours or too long.
+/// Returns the alerts of the previous daemon. Empty if the file is not ours or too long.
 pub(crate) fn saved_alerts(io: &Io) -> String {
     file::read_own(&io.paths.alerts(), ips::MAX_SAVED_LEN).unwrap_or_default()
 }
 
-/// Saves the alerts for the next daemon in `/var`, which is in memory.
+/// Saves the alerts for the next daemon in `/var`, which is lost at reboot.
 pub(crate) fn save_alerts(text: &str, io: &Io) {
     if let Err(why) = file::write_own(&io.paths.alerts(), text) {
         log::warn!("{why}");
@@ -73,13 +70,13 @@ fn instruct(instruction: &Instruction, core: &mut Core, io: &Io) {
         core.not_written(why);
         return;
     }
-    io.notify_service(SURICATA);
+    io.notify_service(INSTRUCTION_EVENT);
 }
 
 fn reload_rules(core: &Core, io: &Io) {
-    // If Suricata refused the previous rules it is not running, so its script has to try again.
+    // Suricata is not running if it refused its rules, so its script has to start it.
     if !core.ips().inspection().seen().running {
-        return io.notify_service(SURICATA);
+        return io.notify_service(INSTRUCTION_EVENT);
     }
     let socket = io.paths.commands.clone();
     spawn_local(async move {
@@ -122,8 +119,8 @@ fn unblock(sources: Vec<Network>, io: &Io) {
 /// Resets counters and marks, then loads a new table, so that no flow stays offloaded.
 fn reinspect(core: &Core, io: &Io) {
     let (nft, events, lock) = (io.nft.clone(), io.events.clone(), io.table_lock.clone());
-    // Use the plan of the job under way, which holds the lock until it is done.
-    let plan = core.offload().flowtable().coming().cloned();
+    // Use the plan of a running job, which holds the lock until it is done.
+    let plan = core.offload().flowtable().upcoming().cloned();
     let blocks = core.ips().blocks(core.now().mono);
     spawn_local(async move {
         let _guard = lock.lock().await;
@@ -135,13 +132,12 @@ fn reinspect(core: &Core, io: &Io) {
     });
 }
 
-/// Reads our table, and passes its contents to the core.
 pub(crate) async fn read_table(nft: &NftCommand, events: &Sender<AnyEvent>) {
     let before = probe::queues();
     match ruleset::read_back(nft).await {
         Ok(found) => {
             let queues = [before, probe::queues()];
-            // Before the first job there is no table.
+            // There is no table before the first job.
             let found = Box::new(found.unwrap_or_default());
             let _ = events.send(AnyEvent::Ips(Event::TableRead(found, queues))).await;
         }
@@ -149,7 +145,7 @@ pub(crate) async fn read_table(nft: &NftCommand, events: &Sender<AnyEvent>) {
     }
 }
 
-/// Resets all connections and renews the table. Returns how many connections had left inspection.
+/// Resets all connections and renews the table. Returns how many were not in inspection.
 async fn renew(
     nft: &NftCommand,
     plan: &ruleset::Plan,
@@ -159,19 +155,20 @@ async fn renew(
     let flows = reset(plan.mark_mask, events).await;
     // Replacing the table resets its counters, so read them first.
     read_table(nft, events).await;
-    // Renew even if the reset failed halfway: connections that were reset must not stay offloaded.
+    // Renew after a failed reset, too: connections that were reset must not stay offloaded.
     ruleset::renew(nft, plan, blocks).await.map_err(|error| chain(&error))?;
     flows
 }
 
-/// Resets all connections, even if they were never inspected: their counters would use up the
-/// budget of a new policy at once. Returns how many had left inspection.
+/// Resets all connections, including those that were never inspected, because their counters would
+/// exhaust the budget of a new policy. Returns how many were not in inspection.
 async fn reset(mask: u32, events: &Sender<AnyEvent>) -> Result<usize, String> {
     let mut flows = 0;
-    let mut again = Reinspection::start(mask, Select::Every).map_err(|error| chain(&error))?;
+    let mut reinspection =
+        Reinspection::start(mask, Select::Every).map_err(|error| chain(&error))?;
     loop {
         let mut batch = Vec::new();
-        let more = again.next(&mut batch).await;
+        let more = reinspection.next(&mut batch).await;
         flows += batch.iter().filter(|entry| entry.mark & mask != 0).count();
         let _ = events.send(AnyEvent::Ips(Event::Reset(batch))).await;
         if !more.map_err(|error| chain(&error))? {

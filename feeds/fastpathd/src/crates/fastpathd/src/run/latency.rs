@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Runs jobs of traffic control over rtnetlink. A request takes the kernel microseconds, or longer
-//! if it has to load a module.
+//! Runs jobs of traffic control over rtnetlink. A request takes microseconds, or longer if the
+//! kernel has to load a module.
 
 use ::latency::{Applied, Failure, LatencyReason, Left, apply, remove as remove_all};
 use gateway::event::Event as AnyEvent;
@@ -31,7 +31,6 @@ fn run(job: &Job) -> Result<Applied, Failure> {
     }
 }
 
-/// Removes all of our queues and filters. Returns false if the kernel refused.
 pub(crate) fn remove() -> bool {
     let removed = run(&Job::Apply { plan: None, in_force: None });
     match &removed {

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Executes the effects of the subsystems and reads their events, one file per subsystem.
 
 pub(crate) mod configuration;
 pub(crate) mod conntrack;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Follows the kernel's network, looks up routes in the kernel, and reads netifd's interfaces.
+//! Follows the kernel's network, looks up routes, and reads netifd's interfaces.
 
 use std::rc::Rc;
 use std::time::Duration;
@@ -15,10 +15,8 @@ use crate::bus::connection;
 use crate::io::Io;
 use crate::sys::task::spawn_local;
 
-/// Pause before the watcher is opened again after a failure.
 const RETRY_INTERVAL: Duration = Duration::from_secs(5);
 
-/// Follows the network until the daemon ends.
 pub(crate) async fn watch(events: Sender<AnyEvent>) {
     loop {
         let failure = match Watcher::open() {
@@ -49,7 +47,7 @@ pub(crate) fn execute(effect: Effect, io: &Io) {
     }
 }
 
-/// Looks up routes over a socket that is kept, and opened again after a failure.
+/// Looks up routes over a persistent socket, which is reopened after a failure.
 async fn ask_routes(
     batch: RouteBatch,
     lookup: Rc<Mutex<Option<RouteLookup>>>,

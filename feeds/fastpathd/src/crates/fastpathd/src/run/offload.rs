@@ -30,21 +30,17 @@ pub(crate) mod switches;
 
 pub(crate) use attach::clear as detach_all;
 
-/// Pause before a socket is opened again after a failure.
 pub(super) const RETRY_INTERVAL: Duration = Duration::from_secs(5);
-/// Debounce for changes of `IPsec` policies.
-const GATHER: Duration = Duration::from_millis(50);
+const POLICY_DEBOUNCE: Duration = Duration::from_millis(50);
 
-/// Family and name of our table.
+/// Family (`NFPROTO_INET`) and name of our table.
 pub(crate) const TABLE: (u8, &str) = (1, "fastpath");
 
-/// Opens a socket that receives every change of nftables from now on.
 pub(crate) fn subscribe() -> Result<RevisionSocket, RevisionError> {
     let (family, table) = TABLE;
     RevisionSocket::open(Revisions::of(family, table))
 }
 
-/// Watches nftables until the daemon ends.
 pub(crate) async fn watch(
     mut opened: Result<RevisionSocket, RevisionError>,
     events: Sender<AnyEvent>,
@@ -67,7 +63,6 @@ pub(crate) async fn watch(
         log::error!("rules: {}", chain(&failure));
         tokio::time::sleep(RETRY_INTERVAL).await;
         opened = subscribe();
-        // Changes may have been missed meanwhile.
         let event = AnyEvent::Offload(Event::RulesChanged(Revision::UNKNOWN));
         if events.send(event).await.is_err() {
             return;
@@ -75,13 +70,13 @@ pub(crate) async fn watch(
     }
 }
 
-/// Watches the policies of `IPsec` until the daemon ends: flows that were offloaded before a policy
-/// would continue in plain text.
+/// Watches `IPsec` policies until the daemon ends, because flows that are already offloaded would
+/// bypass a new policy in plain text.
 pub(crate) async fn watch_policies(events: Sender<AnyEvent>) {
     /// `XFRMNLGRP_POLICY`.
     const POLICIES: u32 = 4;
     loop {
-        // Fails while the kernel module is missing; then no program can add a policy.
+        // Fails without the kernel module, and then there are no policies.
         let opened = AsyncSocket::open(Protocol::Xfrm, &[POLICIES]);
         if let Ok(socket) = opened
             && follow_policies(socket, &events).await.is_none()
@@ -92,9 +87,9 @@ pub(crate) async fn watch_policies(events: Sender<AnyEvent>) {
     }
 }
 
-/// Follows the socket. `None` if the daemon ends; `Some` after a failure.
+/// Follows the socket. Returns `None` if the daemon ends, `Some` after a failure.
 async fn follow_policies(mut socket: AsyncSocket, events: &Sender<AnyEvent>) -> Option<()> {
-    // A policy may be newer than the rules in force.
+    // Existing policies may be newer than the rules in force.
     let mut changed = has_policies().await;
     loop {
         if changed {
@@ -104,26 +99,26 @@ async fn follow_policies(mut socket: AsyncSocket, events: &Sender<AnyEvent>) -> 
         if received.is_err_and(|error| !overrun(&error)) {
             return Some(());
         }
-        // A program that connects changes several policies at once.
-        tokio::time::sleep(GATHER).await;
+        // A VPN program adds several policies at once.
+        tokio::time::sleep(POLICY_DEBOUNCE).await;
         while socket.try_recv().is_ok_and(|more| more.is_some()) {}
         changed = true;
     }
 }
 
-/// Returns true if the kernel has any policy, or cannot be asked.
+/// Returns whether the kernel has any policy, or does not answer.
 async fn has_policies() -> bool {
     /// `XFRM_MSG_GETPOLICY`, and `struct xfrm_userpolicy_id`.
     const GETPOLICY: u16 = 0x15;
     const ID: [u8; 64] = [0; 64];
     let mut any = false;
-    let asked = async {
+    let request = async {
         let mut dump = Dump::open(Protocol::Xfrm)?;
         dump.start(|seq| netlink::message(GETPOLICY, REQUEST | DUMP, seq, &ID))?;
         while dump.next(|_| any = true).await? {}
         Ok::<_, RequestError>(())
     };
-    asked.await.is_err() || any
+    request.await.is_err() || any
 }
 
 pub(crate) fn execute(effect: Effect, core: &Core, io: &Io) {
@@ -137,11 +132,10 @@ pub(crate) fn execute(effect: Effect, core: &Core, io: &Io) {
             });
         }
         Effect::Attach(request) => attach_programs(request, io),
-        Effect::NoteRules => spawn_local(note_rules(io.paths.generation())),
+        Effect::SaveGeneration => spawn_local(save_generation(io.paths.generation())),
     }
 }
 
-/// Reads the rules of other programs.
 pub(crate) async fn read_rules(nft: &NftCommand) -> Result<ForeignRules, String> {
     ForeignRules::read(nft).await.map_err(|error| chain(&error))
 }
@@ -170,8 +164,8 @@ fn run_job(job: Job, core: &Core, io: &Io) {
     });
 }
 
-/// Returns the ports of the job's table with hardware support, if the plan wants it. Asks the
-/// drivers each time, since ethtool may have changed them.
+/// Returns the table's ports with hardware support, if the plan wants them. Asks the drivers each
+/// time, because ethtool may have changed the feature.
 fn hardware_ports(job: &Job, tunnels: &BTreeSet<Name>) -> Option<HardwarePorts> {
     let plan = job.plan();
     let port = |device: &&String| !tunnels.contains(device.as_str());
@@ -179,7 +173,6 @@ fn hardware_ports(job: &Job, tunnels: &BTreeSet<Name>) -> Option<HardwarePorts> 
     plan.hardware.then(|| hardware::ports(&ports))?
 }
 
-/// Executes requests one at a time, in order.
 fn attach_programs(request: AttachRequest, io: &Io) {
     let (events, lock) = (io.events.clone(), io.programs_lock.clone());
     spawn_local(async move {
@@ -189,22 +182,22 @@ fn attach_programs(request: AttachRequest, io: &Io) {
     });
 }
 
-/// Returns true if nftables' rules have not changed since they were noted.
-pub(crate) async fn rules_are_known(noted: &Path) -> bool {
-    let before = std::fs::read_to_string(noted).unwrap_or_default();
+/// Returns whether nftables' rules are unchanged since their generation was saved.
+pub(crate) async fn rules_are_known(saved: &Path) -> bool {
+    let before = std::fs::read_to_string(saved).unwrap_or_default();
     let now = ctnetlink::generation().await;
     now.is_ok_and(|now| before == now.to_string())
 }
 
-/// Saves the generation of the rules in force. Each later change is reported and saved in turn.
-async fn note_rules(noted: PathBuf) {
+/// Saves the generation of the rules in force. Each later change triggers another call.
+async fn save_generation(saved: PathBuf) {
     let written = match ctnetlink::generation().await {
-        Ok(now) => file::write(&noted, &now.to_string()),
+        Ok(now) => file::write(&saved, &now.to_string()),
         Err(error) => Err(format!("reading the generation of the rules: {error}")),
     };
     if let Err(why) = written {
         log::warn!("{why}");
         // An outdated generation must not be trusted.
-        let _ = std::fs::remove_file(noted);
+        let _ = std::fs::remove_file(saved);
     }
 }

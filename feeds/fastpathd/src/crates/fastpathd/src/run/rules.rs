@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! Requests an update from the service `fastpath-rules`, and reads its progress and result. The
-//! output is limited, since the service parses data of foreign servers as another user.
+//! output is limited, because the service parses untrusted data.
 
 use gateway::event::Event as AnyEvent;
 use gateway::rules::{Effect, Event};
@@ -13,11 +13,8 @@ use tokio::sync::mpsc::Sender;
 use crate::io::Io;
 use crate::sys::task::spawn_local;
 
-/// Name of the service that updates rules, in messages.
 const UPDATER: &str = "fastpath-rules";
-/// Socket of the service.
 const SOCKET: &str = "/var/run/fastpath-rules/update.sock";
-/// Limit of an update's output, in bytes.
 const MAX_OUTPUT: u64 = 4 * 1024 * 1024;
 
 pub(crate) fn execute(effect: Effect, io: &Io) {
@@ -40,7 +37,7 @@ async fn run_updater(request: &str, events: &Sender<AnyEvent>) -> Result<Value, 
     };
     let connection = UnixStream::connect(SOCKET).await;
     let mut connection = connection.map_err(|error| failed("connecting to", error))?;
-    // The service may end before it has read the whole request; its output reports why.
+    // The service may end before it has read the request; its output reports why.
     let _ = connection.write_all(request.as_bytes()).await;
     let _ = connection.shutdown().await;
     let mut lines = BufReader::new(connection.take(MAX_OUTPUT)).lines();

@@ -1,18 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Writes files atomically, reads them back and removes them.
 
 use std::io::{Read, Write};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::Path;
 use std::{fs, io};
 
-/// Replaces a file atomically.
 pub(crate) fn write(path: &Path, text: &str) -> Result<(), String> {
     let new = path.with_extension("new");
     replace(path, &new, fs::write(&new, text))
 }
 
-/// Renames `new` to `path`, or removes `new` after a failure, since the disk may be full.
+/// Renames `new` to `path`. Removes `new` after a failure, because the disk may be full.
 fn replace(path: &Path, new: &Path, written: io::Result<()>) -> Result<(), String> {
     written.and_then(|()| fs::rename(new, path)).map_err(|error| {
         let _ = fs::remove_file(new);
@@ -28,21 +26,20 @@ pub(crate) fn write_own(path: &Path, text: &str) -> Result<(), String> {
     replace(path, &new, created.and_then(|mut file| file.write_all(text.as_bytes())))
 }
 
-/// Reads a regular file of this user. `None` if it is missing or longer than `most` bytes.
-pub(crate) fn read_own(path: &Path, most: usize) -> Option<String> {
+/// Reads a regular file of this user. `None` if it is missing or longer than `max_len` bytes.
+pub(crate) fn read_own(path: &Path, max_len: usize) -> Option<String> {
     let found = fs::symlink_metadata(path).ok()?;
     let user = fs::metadata("/proc/self").ok()?.uid();
     // Opening a FIFO would block.
     if !found.is_file() || found.uid() != user {
         return None;
     }
-    let most = u64::try_from(most).unwrap_or(u64::MAX);
+    let max_len = u64::try_from(max_len).unwrap_or(u64::MAX);
     let mut text = String::new();
-    fs::File::open(path).ok()?.take(most.saturating_add(1)).read_to_string(&mut text).ok()?;
-    (u64::try_from(text.len()).ok()? <= most).then_some(text)
+    fs::File::open(path).ok()?.take(max_len.saturating_add(1)).read_to_string(&mut text).ok()?;
+    (u64::try_from(text.len()).ok()? <= max_len).then_some(text)
 }
 
-/// Removes a file. A missing file is not an error.
 pub(crate) fn remove(path: &Path) -> Result<(), String> {
     match fs::remove_file(path) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => {
@@ -65,7 +62,7 @@ mod tests {
         fs::create_dir_all(path.join("occupied")).unwrap();
         for failed in [write(&path, "text"), write_own(&path, "text")] {
             assert!(failed.unwrap_err().starts_with("writing "));
-            assert_eq!(fs::read_dir(&folder).unwrap().count(), 1, "the old one alone");
+            assert_eq!(fs::read_dir(&folder).unwrap().count(), 1, "the temporary file is removed");
         }
         fs::remove_dir_all(&folder).unwrap();
     }

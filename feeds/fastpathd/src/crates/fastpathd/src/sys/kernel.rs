@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Reads the kernel's state from `/proc`, host names from leases and `/etc/hosts`, the times of
-//! files that the doctor depends on, and clocks.
+//! Reads the kernel's state from `/proc`, host names from leases and `/etc/hosts`, modification
+//! times of the doctor's inputs, and clocks.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;
@@ -16,9 +16,8 @@ use rustix::time::{ClockId, clock_gettime};
 
 /// The doctor's report, which only root can read.
 const REPORT: &str = "/var/run/fastpath-doctor.json";
-/// Folder of UCI files, which uci and `fastpath.change` replace.
 const SETTINGS: &str = "/etc/config";
-/// Folder that has a file while a change is pending.
+/// Folder that is not empty while a change is pending.
 const CHANGE: &str = "/var/run/fastpath-change";
 
 pub(crate) fn read(started: Now, own_rules: &Path) -> Machine {
@@ -52,7 +51,6 @@ pub(crate) fn readings(leases: &Path, offset_s: i64) -> Readings {
     }
 }
 
-/// Returns the modification times of report, configuration and pending change.
 fn marks() -> Marks {
     Marks { report: mark(REPORT), settings: mark(SETTINGS), change: mark(CHANGE) }
 }
@@ -70,7 +68,7 @@ fn mtu6(devices: &Path) -> Vec<(String, u32)> {
     fs::read_dir(devices).into_iter().flatten().flatten().filter_map(mtu).collect()
 }
 
-/// Sums the hexadecimal columns `drop` and `early_drop` over the lines of all CPUs.
+/// Sums the hexadecimal columns `drop` and `early_drop` over all CPUs.
 fn refused(stat: &str) -> u64 {
     let mut lines = stat.lines();
     let names: Vec<&str> = lines.next().unwrap_or_default().split_whitespace().collect();
@@ -86,10 +84,10 @@ fn timeouts() -> Timeouts {
     let seconds = |name: &str| {
         number(&format!("/proc/sys/net/netfilter/nf_conntrack_{name}")).map(Duration::from_secs)
     };
-    let usual = Timeouts::default();
+    let default = Timeouts::default();
     Timeouts {
-        tcp: seconds("tcp_timeout_established").unwrap_or(usual.tcp),
-        udp: seconds("udp_timeout_stream").unwrap_or(usual.udp),
+        tcp: seconds("tcp_timeout_established").unwrap_or(default.tcp),
+        udp: seconds("udp_timeout_stream").unwrap_or(default.udp),
     }
 }
 
@@ -97,7 +95,7 @@ fn number(path: &str) -> Option<u64> {
     text(path).trim().parse().ok()
 }
 
-/// Reads a file. Returns an empty text on failure, since all files read here are optional.
+/// Reads a file. Returns an empty text on failure, because all files read here are optional.
 fn text(path: impl AsRef<Path>) -> String {
     fs::read(path).map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).unwrap_or_default()
 }
@@ -109,19 +107,20 @@ fn switch(path: &str) -> Option<bool> {
     }
 }
 
-/// Returns the seconds that local time is ahead of UTC, according to `date`.
+/// Returns the seconds that local time is ahead of UTC, from `date`.
 pub(crate) fn offset_s() -> i64 {
-    let said = launch::without_capabilities(&mut Command::new("date")).arg("+%z").output();
-    said.ok().and_then(|said| parse_offset(&String::from_utf8_lossy(&said.stdout))).unwrap_or(0)
+    let output = launch::without_capabilities(&mut Command::new("date")).arg("+%z").output();
+    output
+        .ok()
+        .and_then(|output| parse_offset(&String::from_utf8_lossy(&output.stdout)))
+        .unwrap_or(0)
 }
 
-/// Returns the current time in Unix milliseconds.
 pub(crate) fn unix_ms() -> u64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
 }
 
-/// Returns the CPU time of this process, in user and kernel mode.
 pub(crate) fn cpu_time() -> Duration {
     Duration::try_from(clock_gettime(ClockId::ProcessCPUTime)).unwrap_or_default()
 }
@@ -136,6 +135,6 @@ mod tests {
                     0000ffff  00000001 00000002 00000010 00008177 00000005\n\
                     0000ffff  00000000 00000000 00000001 00000002 00000000\n";
         assert_eq!(refused(stat), 0x10 + 0x8177 + 1 + 2);
-        assert_eq!(refused(""), 0, "a kernel without it");
+        assert_eq!(refused(""), 0, "a kernel without the file");
     }
 }

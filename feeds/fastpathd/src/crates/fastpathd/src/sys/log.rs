@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! Writes log lines. procd logs standard output as `daemon.info` and standard error as
-//! `daemon.err`, and supports no other level, so a service sends its warnings to logd itself.
+//! `daemon.err`, so warnings are sent to logd directly.
 
 use std::io::Write;
 use std::os::unix::net::UnixDatagram;
@@ -9,9 +9,7 @@ use std::sync::OnceLock;
 
 use log::{Level, LevelFilter, Log, Metadata, Record};
 
-/// logd's socket.
 const SYSLOG: &str = "/dev/log";
-/// Syslog priority `daemon.warn`.
 const WARNING: &str = "<28>";
 
 /// Logger to standard output and error, and to logd if procd started the daemon.
@@ -21,7 +19,6 @@ struct Sink {
 }
 
 impl Sink {
-    /// Creates a logger that sends warnings to the socket `syslog`, if given.
     fn to(syslog: Option<&Path>) -> Self {
         let open = |path: &Path| {
             let socket = UnixDatagram::unbound().ok()?;
@@ -36,7 +33,7 @@ impl Sink {
     fn warn(&self, line: &str) -> bool {
         let text = format!("{WARNING}fastpathd[{}]: {line}", std::process::id());
         let Some((socket, path)) = &self.logd else { return false };
-        // Address each datagram, since logd may have been restarted.
+        // An unconnected socket survives a restart of logd.
         socket.send_to(text.as_bytes(), path).is_ok()
     }
 }
@@ -55,18 +52,17 @@ impl Log for Sink {
     fn flush(&self) {}
 }
 
-/// Longest logged line, in characters.
 const MAX_LEN: usize = 1000;
 
-/// Escapes control and bidirectional characters: the text may contain names from the network.
-fn on_one_line(text: &str) -> String {
-    let turns = |c: char| {
+/// Escapes control and bidirectional characters, because texts may contain names from the network.
+fn to_one_line(text: &str) -> String {
+    let is_bidi = |c: char| {
         matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}')
             || matches!(c, '\u{2028}' | '\u{2029}' | '\u{2066}'..='\u{2069}')
     };
     let mut line = String::new();
     for c in text.trim_end().chars().take(MAX_LEN) {
-        if c.is_control() || turns(c) { line.extend(c.escape_default()) } else { line.push(c) }
+        if c.is_control() || is_bidi(c) { line.extend(c.escape_default()) } else { line.push(c) }
     }
     if text.chars().nth(MAX_LEN).is_some() {
         line.push('…');
@@ -74,14 +70,14 @@ fn on_one_line(text: &str) -> String {
     line
 }
 
-/// Writes a line with one call, so that a reader never gets half a line.
+/// Writes a line with one call, so that readers never get a partial line.
 fn write<'a>(
     record: &Record<'_>,
     sink: &Sink,
     out: &'a mut (dyn Write + 'a),
     err: &'a mut (dyn Write + 'a),
 ) {
-    let line = on_one_line(&record.args().to_string());
+    let line = to_one_line(&record.args().to_string());
     if record.level() == Level::Warn && sink.warn(&line) {
         return;
     }
@@ -91,21 +87,19 @@ fn write<'a>(
         Level::Info => (out, ""),
         Level::Debug | Level::Trace => (out, "debug: "),
     };
-    // If the reader is gone, there is nowhere to report the failure.
     let _ = to.write_all(format!("{prefix}{line}\n").as_bytes());
 }
 
-/// Returns true if procd started this process, directly or in a jail.
+/// Returns whether procd started this process, directly or in a jail.
 fn is_service() -> bool {
     std::os::unix::process::parent_id() == 1
         || std::env::var_os("container").is_some_and(|name| name == "ujail")
 }
 
-/// Starts logging; `verbose` adds debug lines.
 pub(crate) fn start(verbose: bool) {
     static SINK: OnceLock<Sink> = OnceLock::new();
     let sink = SINK.get_or_init(|| Sink::to(is_service().then_some(Path::new(SYSLOG))));
-    // Fails only if a logger is set already, which then serves as well.
+    // Fails only if a logger is already set.
     let _ = log::set_logger(sink);
     log::set_max_level(if verbose { LevelFilter::Debug } else { LevelFilter::Info });
 }
@@ -154,7 +148,6 @@ mod tests {
         let length = logd.recv(&mut said).unwrap();
         let expected = format!("<28>fastpathd[{}]: WARN", std::process::id());
         assert_eq!(str::from_utf8(&said[..length]).unwrap(), expected);
-        // logd has exited.
         drop(logd);
         assert!(!service.warn("late"));
         std::fs::remove_file(&path).unwrap();

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Reads the kernel's state, and writes files and log lines.
 
 pub(crate) mod file;
 pub(crate) mod grace;

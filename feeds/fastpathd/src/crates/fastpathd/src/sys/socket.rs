@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Reads the send queue of a TCP connection.
 #![expect(unsafe_code, reason = "the ioctl has no safe form")]
 
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd};
 
-/// Returns the bytes written that the peer's kernel has not acknowledged (`SIOCOUTQ`).
+/// Returns the bytes that the peer's kernel has not acknowledged (`SIOCOUTQ`).
 pub(crate) fn unacknowledged(stream: BorrowedFd<'_>) -> io::Result<u64> {
     let mut bytes: libc::c_int = 0;
     // SAFETY: the kernel writes one int, and the descriptor is open.

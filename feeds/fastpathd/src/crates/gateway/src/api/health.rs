@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Builds the findings of `status.health`. Facts that the doctor also checks are judged in
-//! `crates/health/src/lib.rs`.
+//! Builds the findings of `status.health`. Crate `health` evaluates those that the doctor shares.
 
 use config::exposure::Exposure;
 use health::{Condition, Level};
@@ -17,11 +16,10 @@ use crate::network::wan::{Hindrance, Wan};
 pub(crate) struct Finding {
     pub(crate) code: &'static str,
     pub(crate) level: Level,
-    /// Values for the translated text.
     pub(crate) params: Map<String, Value>,
-    /// English text; the page has the other languages.
+    /// English text; the page translates by `code` and `params`.
     pub(crate) text: String,
-    /// Openings to the Internet; empty for other findings.
+    /// Exposures of `system-wan-open`; empty for other findings.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) open: Vec<Open>,
 }
@@ -29,9 +27,9 @@ pub(crate) struct Finding {
 /// A zone, or the router itself, that is open to the Internet.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub(crate) struct Open {
-    /// The zone that leads to the Internet.
+    /// Source zone, which leads to the Internet.
     pub(crate) zone: String,
-    /// The zone that is reachable from there; `*` for every zone, empty for the router itself.
+    /// Reachable zone; `*` for every zone, empty for the router itself.
     pub(crate) to: String,
 }
 
@@ -43,33 +41,33 @@ impl Finding {
 }
 
 /// Returns all findings, worst first.
-pub(crate) fn findings(of: Subsystems<'_>, wans: &[Wan]) -> Vec<Finding> {
+pub(crate) fn findings(state: Subsystems<'_>, wans: &[Wan]) -> Vec<Finding> {
     let mut found = Vec::new();
-    found.extend(open_to_internet(&of.network.firewall().exposures));
-    let configuration = of.configuration;
+    found.extend(open_to_internet(&state.network.firewall().exposures));
+    let configuration = state.configuration;
     found.extend(refused(configuration.error()).or_else(|| left_out(configuration.problems())));
-    found.extend(shared(of));
+    found.extend(shared(state));
     let mut add = |code, level, params: Value, text: String| {
         let params = if let Value::Object(params) = params { params } else { Map::new() };
         found.push(Finding { code, level, params, text, open: Vec::new() });
     };
-    let engine = of.offload.flowtable().report(of.now);
+    let engine = state.offload.flowtable().report(state.now);
     let differs = engine.wanted != engine.active;
-    // Before the first configuration, no engine is wanted.
-    let is_configured = of.configuration.settings().is_some();
-    if is_configured && !engine.why.is_empty() && of.offload.flowtable().is_settled() && !differs {
+    let is_configured = state.configuration.settings().is_some();
+    if is_configured && !engine.why.is_empty() && state.offload.flowtable().is_settled() && !differs
+    {
         let text = format!("The last change was refused: {}", engine.why);
         add("nft-refused", Level::Error, json!({"why": engine.why}), text);
     }
-    let bare = of.offload.ebpf().why();
-    if !bare.text.is_empty() && engine.wanted == engine.active {
-        let text = format!("Not every device has an eBPF program: {bare}");
-        let (codes, mut params) = (bare.codes(), bare.params);
+    let missing = state.offload.ebpf().why();
+    if !missing.text.is_empty() && engine.wanted == engine.active {
+        let text = format!("Not every device has an eBPF program: {missing}");
+        let (codes, mut params) = (missing.codes(), missing.params);
         params.insert("inner".to_owned(), codes.into());
-        params.insert("why".to_owned(), bare.text.into());
+        params.insert("why".to_owned(), missing.text.into());
         add("ebpf-partly", Level::Warning, params.into(), text);
     }
-    if of.sys.facts().forwarding == Some(false) {
+    if state.sys.facts().forwarding == Some(false) {
         let text = "Forwarding of IPv4 is off (net.ipv4.ip_forward).";
         add("forwarding-off", Level::Warning, Value::Null, text.to_owned());
     }
@@ -85,15 +83,15 @@ pub(crate) fn findings(of: Subsystems<'_>, wans: &[Wan]) -> Vec<Finding> {
         };
         add(problem, level, params, format!("{name} is {}", wan.why_down()));
     }
-    let resyncs = of.conntrack.refresh().resyncs();
-    if of.conntrack.refresh().lost_lately(of.now.mono) {
+    let resyncs = state.conntrack.refresh().resyncs();
+    if state.conntrack.refresh().lost_lately(state.now.mono) {
         let text = format!(
             "Connection events were lost {resyncs} times since the start; everything was read \
              again."
         );
         add("resync", Level::Notice, json!({"n": resyncs}), text);
     }
-    let unlisted = of.conntrack.flows().unlisted();
+    let unlisted = state.conntrack.flows().unlisted();
     if unlisted > 0 {
         let text = format!("The flow table is full: {unlisted} connections are not in it.");
         add("flows-full", Level::Warning, json!({"n": unlisted}), text);
@@ -102,35 +100,32 @@ pub(crate) fn findings(of: Subsystems<'_>, wans: &[Wan]) -> Vec<Finding> {
     found
 }
 
-/// Returns field `doctor` of `status`, for the current conditions.
-pub(crate) fn doctor(of: Subsystems<'_>, conditions: &[Finding]) -> Doctor {
-    of.doctor.answer(doctor_summary(of, conditions))
+pub(crate) fn doctor(state: Subsystems<'_>, conditions: &[Finding]) -> Doctor {
+    state.doctor.answer(doctor_summary(state, conditions))
 }
 
-/// Returns the summary of the doctor's last report, for the current conditions.
-pub(crate) fn doctor_summary(of: Subsystems<'_>, conditions: &[Finding]) -> Option<Summary> {
-    of.doctor.summary(|id| has_ended(of, id, conditions))
+pub(crate) fn doctor_summary(state: Subsystems<'_>, conditions: &[Finding]) -> Option<Summary> {
+    state.doctor.summary(|id| has_ended(state, id, conditions))
 }
 
-/// Returns true if a finding of this check has ended. Covers only checks that the daemon judges
-/// continuously, by the same rule.
-fn has_ended(of: Subsystems<'_>, id: &str, conditions: &[Finding]) -> bool {
+/// Returns true if the finding has ended. Only for checks that the daemon evaluates itself.
+fn has_ended(state: Subsystems<'_>, id: &str, conditions: &[Finding]) -> bool {
     match id {
         "accounting-off" | "conntrack-full" | "flowtable-differs" | "flowtable-fw4" => {
             conditions.iter().all(|condition| condition.code != id)
         }
         "ips-away" => {
-            let state = of.ips.inspection().condition().state;
+            let state = state.ips.inspection().condition().state;
             health::inspection(state.name()).is_none()
         }
-        "latency-missing" => !of.latency.is_missing(),
+        "latency-missing" => !state.latency.is_missing(),
         // The daemon is running if it answers.
         "system-daemon" => true,
         _ => false,
     }
 }
 
-/// Returns the finding that the configuration is refused; `None` if `why` is empty.
+/// Returns `config-refused`; `None` if `why` is empty.
 fn refused(why: &str) -> Option<Finding> {
     let text = format!("/etc/config/fastpath is not used: {why}");
     let params = Map::from_iter([("why".to_owned(), why.into())]);
@@ -138,7 +133,7 @@ fn refused(why: &str) -> Option<Finding> {
     (!why.is_empty()).then(|| Finding::of(condition, text))
 }
 
-/// Returns the finding that some sections of the configuration are ignored.
+/// Returns `config-left-out` if sections of the configuration are ignored.
 fn left_out(problems: &[Problem]) -> Option<Finding> {
     let why = problems.iter().map(|problem| &*problem.text).collect::<Vec<_>>().join("; ");
     let text = format!("/etc/config/fastpath is used without a section: {why}");
@@ -147,32 +142,32 @@ fn left_out(problems: &[Problem]) -> Option<Finding> {
     (!problems.is_empty()).then(|| Finding::of(condition, text))
 }
 
-/// Returns the findings that the doctor reports, too, judged by the same functions.
-fn shared(of: Subsystems<'_>) -> Vec<Finding> {
+/// Returns the findings that the doctor also reports; both call the same functions.
+fn shared(state: Subsystems<'_>) -> Vec<Finding> {
     let mut found = Vec::new();
     let mut add = |condition: Option<Condition>, text: String| {
         found.extend(condition.map(|condition| Finding::of(condition, text)));
     };
-    let engine = of.offload.flowtable().report(of.now);
-    if of.configuration.settings().is_some() && of.offload.flowtable().is_settled() {
+    let engine = state.offload.flowtable().report(state.now);
+    if state.configuration.settings().is_some() && state.offload.flowtable().is_settled() {
         let (wanted, active) = (engine.wanted, engine.active);
         let text = format!("The engine is {active} although {wanted} is wanted: {}", engine.why);
         add(health::engine(wanted, active, &engine.why), text);
     }
-    let facts = of.sys.facts();
+    let facts = state.sys.facts();
     let text = "Connection accounting is off: flows have no byte counts and no rates. Set \
                 net.netfilter.nf_conntrack_acct to 1.";
     add(health::accounting(facts.accounting != Some(false)), text.to_owned());
     let text = "The firewall's own flow offloading is on; its rule comes first and takes flows \
                 away from ours. Set flow_offloading to 0 in /etc/config/firewall.";
-    add(health::firewall_offload(of.network.firewall().own_offload), text.to_owned());
-    let (count, limit) = (of.conntrack_total(), facts.conntrack_max);
+    add(health::firewall_offload(state.network.firewall().own_offload), text.to_owned());
+    let (count, limit) = (state.conntrack_total(), facts.conntrack_max);
     let text = format!("Conntrack is nearly full: {count} of {limit}.");
     add(health::conntrack(count, limit), text);
     found
 }
 
-/// Returns the finding that firewall policies or rules admit everyone on the Internet.
+/// Returns `system-wan-open` if firewall policies or rules admit the whole Internet.
 fn open_to_internet(exposures: &[Exposure]) -> Option<Finding> {
     let condition = health::internet(exposures)?;
     let mut open = Vec::new();

@@ -4,7 +4,8 @@
 use ubus::Method;
 use ubus::PolicyType::{Array, Bool, Int32, Int64, String as Text, Table};
 
-/// Session id that uhttpd adds to each call: a method without this argument is refused on the web.
+/// Session id that uhttpd adds to each call. A method without this argument cannot be called from
+/// the web.
 const SESSION: ubus::Argument = ("ubus_rpc_session", Text);
 
 /// All methods, as in `schema/*.json`.
@@ -22,7 +23,7 @@ pub const METHODS: &[Method] = &[
             SESSION,
         ],
     },
-    // A conntrack id is an unsigned 32-bit number.
+    // Conntrack ids are unsigned 32-bit numbers, which `Int32` cannot hold.
     Method { name: "flow", policy: &[("id", Int64), SESSION] },
     Method { name: "top", policy: &[("by", Text), ("limit", Int32), SESSION] },
     Method {
@@ -46,6 +47,6 @@ pub const METHODS: &[Method] = &[
     Method { name: "doctor", policy: &[("checks", Array), ("sample_ms", Int32), SESSION] },
     Method { name: "engine", policy: &[("set", Text), SESSION] },
     Method { name: "flush", policy: &[SESSION] },
-    // `fastpath.change` calls this on the router; without `SESSION` the web cannot.
+    // Called by `fastpath.change` on the router. Without `SESSION`, the web cannot call it.
     Method { name: "disconnect", policy: &[("pairs", Array)] },
 ];

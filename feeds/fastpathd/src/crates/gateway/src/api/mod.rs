@@ -13,7 +13,7 @@ pub mod status;
 #[cfg(test)]
 mod tests;
 
-/// The state of all subsystems, for answers about more than one of them.
+/// Read access to the state of all subsystems.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Subsystems<'a> {
     pub(crate) now: Now,
@@ -31,17 +31,15 @@ pub(crate) struct Subsystems<'a> {
 }
 
 impl Subsystems<'_> {
-    /// Returns the number of conntrack's connections.
     pub(crate) fn conntrack_total(&self) -> u64 {
         self.conntrack.total(self.sys.facts().conntrack_count)
     }
 }
 
-/// Answers to held requests.
+/// Answers to deferred requests.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Effect {
-    /// Answer the held `engine` requests.
     AnswerEngine,
-    /// Answer `reinspect` with the number of connections that had left inspection.
+    /// Answer `reinspect` with the number of connections returned to inspection.
     AnswerReinspect(Result<usize, String>),
 }

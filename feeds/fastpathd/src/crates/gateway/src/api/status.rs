@@ -29,7 +29,6 @@ struct Live<'a> {
     health: Vec<Finding>,
 }
 
-/// The answer of `status`.
 #[derive(Debug, Serialize)]
 pub(crate) struct Status<'a> {
     version: &'static str,
@@ -64,7 +63,6 @@ struct ConntrackState {
     resyncs: u64,
 }
 
-/// The payload of the notification `tick`.
 #[derive(Debug, Serialize)]
 pub struct Tick<'a> {
     epoch: u64,
@@ -72,50 +70,50 @@ pub struct Tick<'a> {
     live: Live<'a>,
 }
 
-fn live(of: Subsystems<'_>) -> Live<'_> {
-    let wan = of.network.wans(of.sys.rates(), of.now);
-    let Totals { paths, local_flows, ended_flows, ratio } = of.conntrack.flows().totals();
+fn live(state: Subsystems<'_>) -> Live<'_> {
+    let wan = state.network.wans(state.sys.rates(), state.now);
+    let Totals { paths, local_flows, ended_flows, ratio } = state.conntrack.flows().totals();
     Live {
-        now_ms: of.now.unix_ms,
-        engine: of.offload.report(of.now),
+        now_ms: state.now.unix_ms,
+        engine: state.offload.report(state.now),
         paths,
         local_flows,
         ended_flows,
         ratio,
-        health: findings(of, &wan),
+        health: findings(state, &wan),
         wan,
-        cpu: of.sys.load(),
-        ips: summary(of.ips, of.rules.checked_ms()),
+        cpu: state.sys.load(),
+        ips: summary(state.ips, state.rules.checked_ms()),
     }
 }
 
-pub(crate) fn status(of: Subsystems<'_>) -> Status<'_> {
-    let (machine, configuration) = (of.sys.machine(), of.configuration);
-    let refresh = of.conntrack.refresh();
-    let live = live(of);
+pub(crate) fn status(state: Subsystems<'_>) -> Status<'_> {
+    let (machine, configuration) = (state.sys.machine(), state.configuration);
+    let refresh = state.conntrack.refresh();
+    let live = live(state);
     Status {
         version: env!("CARGO_PKG_VERSION"),
         kernel: &machine.kernel,
-        hostname: of.sys.hostname(),
-        started_ms: of.now.unix_ms_at(machine.started),
+        hostname: state.sys.hostname(),
+        started_ms: state.now.unix_ms_at(machine.started),
         conntrack: ConntrackState {
-            count: of.conntrack.flows().len(),
-            total: of.conntrack_total(),
-            limit: of.sys.facts().conntrack_max,
-            unlisted: of.conntrack.flows().unlisted(),
-            refused: of.sys.facts().refused,
+            count: state.conntrack.flows().len(),
+            total: state.conntrack_total(),
+            limit: state.sys.facts().conntrack_max,
+            unlisted: state.conntrack.flows().unlisted(),
+            refused: state.sys.facts().refused,
             refresh_ms: refresh.interval().as_millis(),
             dump_ms: refresh.took().as_millis(),
             resyncs: refresh.resyncs(),
         },
-        latency: latency(of.latency),
-        doctor: doctor(of, &live.health),
+        latency: latency(state.latency),
+        doctor: doctor(state, &live.health),
         live,
         configuration: InUse { digest: configuration.digest(), refused: configuration.refused() },
         problems: configuration.problems(),
     }
 }
 
-pub(crate) fn tick(of: Subsystems<'_>) -> Tick<'_> {
-    Tick { epoch: of.conntrack.flows().epoch(), live: live(of) }
+pub(crate) fn tick(state: Subsystems<'_>) -> Tick<'_> {
+    Tick { epoch: state.conntrack.flows().epoch(), live: live(state) }
 }

@@ -24,7 +24,7 @@ fn status_shows_the_wan() {
         topology::Change::Pppoe(Vec::new(), Vec::new()),
     ]);
     let status = ask(&mut core, "status", json!({}));
-    assert_eq!(status["wan"][0]["up"], false, "the kernel knows before netifd does");
+    assert_eq!(status["wan"][0]["up"], false, "the kernel reports it before netifd");
     assert_eq!(status["wan"][0]["port"], "wan");
     assert_eq!(status["health"][0]["code"], "wan-down");
 }
@@ -49,7 +49,7 @@ fn status_reports_a_router_open_to_the_internet_as_an_error() {
     assert_eq!(ask(&mut core, "status", json!({}))["health"], json!([]), "closed again");
 }
 
-/// Returns the codes that a schema lists. The empty code stands for no reason.
+/// Returns the codes of a schema's `enum`. The empty code means no reason.
 fn listed(schema: &str, at: &str) -> Value {
     let schema: Value = serde_json::from_str(schema).unwrap();
     schema.pointer(&format!("{at}/properties/code/enum")).unwrap().clone()
@@ -88,11 +88,11 @@ fn the_schema_lists_all_reasons() {
 }
 
 #[test]
-fn the_doctor_gets_the_session_of_the_caller() {
+fn a_call_of_the_doctor_keeps_the_session_of_the_caller() {
     let asked = json!({"checks": ["system-root"], "ubus_rpc_session": "0123"});
     let args = asked.as_object().unwrap().clone();
     match call(&mut running(), "doctor", args.clone()) {
-        Outcome::Doctor(handed_on) => assert_eq!(handed_on, args),
+        Outcome::Doctor(forwarded) => assert_eq!(forwarded, args),
         other => panic!("{other:?}"),
     }
 }

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Keeps the configuration in use. Refuses a configuration that needs missing zones, ports or CPUs,
-//! and retries it when the network changes.
+//! Keeps the configuration in use, and retries a refused one when the network changes.
 
 use config::SettingsError;
 use model::Engine;
@@ -13,18 +12,14 @@ pub use package::{FileReport, Problem};
 
 mod package;
 
-/// Outcome of an attempt to read the configuration.
 #[derive(Debug)]
 pub enum Event {
-    /// Values of the UCI package fastpath.
     Read(Value),
-    /// The configuration cannot be read, for this reason.
     Unreadable(String),
     /// The configuration cannot be read yet, for this reason.
     NotYet(String),
 }
 
-/// A request to rpcd.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Effect {
     /// Read the configuration of fastpath, the firewall and SQM, and the interfaces.
@@ -34,17 +29,17 @@ pub enum Effect {
 #[derive(Debug, Default)]
 pub struct State {
     settings: Option<Settings>,
-    /// Engine set by command. A new engine in the file clears it.
+    /// Engine set with the method `engine`; cleared when the file names another engine.
     commanded: Option<Engine>,
-    /// Why the configuration on disk is not used; empty if it is.
+    /// Reason for not using the configuration on disk; empty if it is in use.
     error: String,
-    /// Problems of a configuration that is not used, or of ignored sections.
+    /// Problems of a refused configuration, or of ignored sections.
     problems: Vec<Problem>,
     /// Digest of the configuration in use; empty before the first configuration.
     digest: String,
     /// Digest of a newer configuration that is refused; empty if there is none.
     refused: String,
-    /// Configuration that needs a device or zone that does not exist yet; retried later.
+    /// Configuration that needs a missing device or zone; retried when the network changes.
     unfit: Option<Value>,
 }
 
@@ -71,12 +66,12 @@ impl State {
         &self.refused
     }
 
-    /// Sets the engine until the file names another one.
+    /// Overrides the engine until the file names another one.
     pub(crate) fn command(&mut self, engine: Engine) {
         self.commanded = Some(engine);
     }
 
-    /// Returns the settings with the engine set by command, if any, and the source of the engine.
+    /// Returns the settings in force, and the source of their engine.
     pub(crate) fn effective(&self) -> Option<(Settings, Source)> {
         let mut settings = self.settings.clone()?;
         let source = match self.commanded {
@@ -90,30 +85,27 @@ impl State {
         Some((settings, source))
     }
 
-    /// Returns true if the daemon removes its table when it ends.
+    /// Returns true if the daemon removes its table on exit.
     #[must_use]
     pub fn removes_on_exit(&self) -> bool {
         self.settings.as_ref().is_some_and(|settings| settings.on_exit == OnExit::Remove)
     }
 
     pub(crate) fn use_settings(&mut self, settings: Settings) {
-        // A new engine in the file overrides an earlier command. A reload for another reason, such
-        // as a network change, does not.
+        // A command survives reloads with the same engine, such as after a network change.
         if self.settings.as_ref().is_some_and(|old| old.wanted() != settings.wanted()) {
             self.commanded = None;
         }
         self.settings = Some(settings);
     }
 
-    /// Takes the configuration that is to be tried again: it needs a device or zone that did not
-    /// exist.
+    /// Takes the configuration that was refused for a missing device or zone, to retry it.
     pub(crate) fn take_unfit(&mut self) -> Option<Value> {
         self.unfit.take()
     }
 
-    /// Reads the `values` of UCI package fastpath. `check` returns why this router cannot use it.
-    /// `None` for an unusable configuration, which changes nothing and is reported until a usable
-    /// one is read, or until the missing devices exist.
+    /// Parses `values` of the UCI package fastpath. `check` tests them against this router. Returns
+    /// `None` for an unusable configuration; the previous one stays in force.
     pub(crate) fn read(
         &mut self,
         values: &Value,
@@ -149,7 +141,6 @@ impl State {
         }
     }
 
-    /// Reports a configuration that cannot be read.
     pub(crate) fn unreadable(&mut self, why: String) {
         log::error!("/etc/config/fastpath is not used: {why}");
         self.unfit = None;

@@ -8,7 +8,6 @@ use model::InspectionMode;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-/// All sections, each checked by its own crate.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct Configuration {
     pub(crate) main: ruleset::Settings,
@@ -48,18 +47,18 @@ pub struct Problem {
     config: &'static str,
     /// Name of the section in UCI; empty for the file itself.
     section: String,
-    /// Empty for the whole section.
+    /// Name of the option; empty for the whole section.
     option: String,
-    /// Value as found, without secrets.
+    /// Configured value, with secrets removed.
     value: String,
     code: &'static str,
-    /// Values for the page's text of this code.
+    /// Parameters of the translated text.
     params: Map<String, Value>,
     pub text: String,
 }
 
 impl Problem {
-    /// Converts a problem. `values` map its section to the name in UCI.
+    /// Converts a problem. `values` resolve its section label to the name in UCI.
     #[must_use]
     pub fn of(problem: &config::Problem, values: &Value) -> Self {
         let config::Problem { section: label, option, value, fault } = problem;
@@ -82,7 +81,6 @@ impl Problem {
         warnings.iter().filter(unused).map(|warning| Self::of(warning, values)).collect()
     }
 
-    /// Returns the problem of a file that cannot be read.
     #[must_use]
     pub fn of_file(why: &str) -> Self {
         let fault = config::Fault::Unreadable { why: why.to_owned() };
@@ -96,12 +94,12 @@ impl Problem {
     }
 }
 
-/// Problems of a file, checked without knowledge of the network.
+/// Result of checking a file without the state of the network.
 #[derive(Debug, Default, Serialize)]
 pub struct FileReport {
-    /// Problems for which the daemon would ignore the file, or one of its sections.
+    /// Problems that make the daemon ignore the file or one of its sections.
     pub problems: Vec<Problem>,
-    /// All warnings about a file that would be used.
+    /// Warnings about a usable file.
     pub warnings: Vec<Problem>,
 }
 

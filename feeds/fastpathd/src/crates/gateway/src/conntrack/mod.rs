@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Fills the flow table from conntrack's entries and events. `refresh.rs` decides when to dump.
+//! Updates the flow table from conntrack's entries and events; `refresh.rs` schedules the dumps.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -13,60 +13,55 @@ use refresh::Refresh;
 
 mod refresh;
 
-/// Look-ups per second, which take some milliseconds of CPU time on a small router.
-const LOOK_UPS: usize = 64;
+/// Lookups per second; 64 take a few milliseconds of CPU time on a small router.
+const MAX_LOOKUPS: usize = 64;
 /// Retry interval for marks that could not be cleared.
-const RETRY: Duration = Duration::from_secs(5);
+const RETRY_INTERVAL: Duration = Duration::from_secs(5);
 /// Flows compared per step of a sweep, so that a step takes a few milliseconds at most.
-const SWEPT: usize = 1024;
+const SWEEP_BATCH: usize = 1024;
 
 #[derive(Debug)]
 pub enum Event {
-    /// Entries were created, changed or destroyed.
     Changed(Vec<ctnetlink::Event>),
     /// The kernel dropped events because the socket's buffer was full.
     Lost,
-    /// Per-connection packet counts of our rules, read before the dump under way.
+    /// Packets per connection that our rules have counted, read before the current dump.
     Counted(Vec<StackCount>),
-    /// A batch of entries of the dump under way.
     Entries(Vec<Entry>),
     /// The dump has ended; true if it is complete.
     DumpEnded(bool),
-    /// Continue the sweep of flows that the dump lacks: other events have been handled.
+    /// Continue to remove flows that the dump lacks.
     Sweep,
-    /// Entries that were looked up, and when the request was made.
+    /// Entries that were looked up, and the start of the request.
     LookedUp(Vec<Entry>, ReadingStart),
-    /// Connections with waiting map entries, and conntrack's entry: `None` if there is no such
-    /// entry or window tracking could not be disabled. All earlier events have been reported.
+    /// Connections with waiting map entries, each with its conntrack entry, or `None` if conntrack
+    /// lacks it or window tracking could not be disabled. Sent after all earlier events.
     Confirmed(Vec<(Waiting, Option<Entry>)>, ReadingStart),
-    /// The bits that mark these connections as passed by the rules are cleared, after these rules
-    /// came into force. All earlier events have been reported.
+    /// The mark bits for passing the rules were cleared from these connections after this rules
+    /// version came into force. Sent after all earlier events.
     MarksCleared(Vec<Connection>, RulesVersion),
     /// The mark bits of these connections could not be cleared.
     MarksKept(Vec<Connection>),
-    /// All events from before these rules were in force have been reported.
+    /// All events that precede this rules version have been sent.
     EventsRead(RulesVersion),
 }
 
-/// A request to conntrack.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Effect {
     Dump,
-    /// Remove the next batch of flows that the dump lacks, after other events.
+    /// Remove the next batch of flows that the dump lacks, after pending events.
     Sweep,
     /// Look up these entries, given by zone and original direction.
     LookUp(Vec<(u16, Tuple)>, ReadingStart),
     /// Set timeouts or window tracking of connections that bypass conntrack.
     Update(Vec<EntryUpdate>),
-    /// Disable window tracking of these connections and look them up, after the packets that
-    /// arrived before their map entries existed.
+    /// Disable window tracking of these connections and look them up, once conntrack has seen all
+    /// packets that arrived before their map entries existed.
     Confirm(Vec<Waiting>, ReadingStart),
-    /// Delete these entries, given by zone and original direction.
     Delete(Vec<(u16, Tuple)>),
-    /// Clear these mark bits, set by packets that passed rules older than this version, and report
-    /// it.
+    /// Clear these mark bits, which packets set by passing rules older than this version.
     ClearMarks(Vec<Connection>, u32, RulesVersion),
-    /// Report when all events from before these rules were in force have been reported.
+    /// Report when all events that precede this rules version have been read.
     ReadEvents(RulesVersion),
 }
 
@@ -76,9 +71,9 @@ pub struct State {
     refresh: Refresh,
     /// The last dump was complete.
     complete: bool,
-    /// The rules version that the pending request to read events is for.
-    reads_events: Option<RulesVersion>,
-    /// Flows with marks that could not be cleared, and when to retry.
+    /// Rules version of the pending `ReadEvents`.
+    pending_read: Option<RulesVersion>,
+    /// Retry time per flow whose marks could not be cleared.
     kept: BTreeMap<u64, Duration>,
 }
 
@@ -88,7 +83,7 @@ impl State {
             flows: FlowTable::new(),
             refresh: Refresh::new(),
             complete: false,
-            reads_events: None,
+            pending_read: None,
             kept: BTreeMap::new(),
         }
     }
@@ -106,8 +101,8 @@ impl State {
         &self.refresh
     }
 
-    pub(crate) fn set_shortest_refresh(&mut self, shortest: Duration) {
-        self.refresh.set_shortest(shortest);
+    pub(crate) fn set_min_refresh(&mut self, interval: Duration) {
+        self.refresh.set_min_interval(interval);
     }
 
     /// Ends the forwarded connections between these zones. Returns their number.
@@ -119,7 +114,6 @@ impl State {
         (number, (number > 0).then_some(Effect::Delete(entries)))
     }
 
-    /// Requests another dump, because events were lost.
     pub(crate) fn events_lost(&mut self, now: Now) {
         // A flood may lose events every second, so log the first loss only.
         if !self.refresh.lost_lately(now.mono) {
@@ -128,7 +122,7 @@ impl State {
         self.refresh.resync(now.mono);
     }
 
-    /// Ends the dump. After a `complete` one, flows without an entry are gone.
+    /// Ends the dump. If it is `complete`, flows without an entry have ended.
     pub(crate) fn dump_ended(&mut self, complete: bool, now: Now) {
         self.flows.dump_over(now, complete);
         self.complete = complete;
@@ -136,7 +130,7 @@ impl State {
 
     /// Removes a batch of flows that the dump lacks. Returns true if there are more.
     pub(crate) fn sweep(&mut self) -> bool {
-        self.flows.sweep(SWEPT)
+        self.flows.sweep(SWEEP_BATCH)
     }
 
     /// Schedules the next dump. Returns true if the last one was complete.
@@ -149,7 +143,7 @@ impl State {
         Effect::LookUp(keys, self.flows.reading_start())
     }
 
-    /// Looks up connections after their marks were cleared: they may have passed the rules since.
+    /// Looks up connections whose marks were cleared, because they may have passed the rules again.
     pub(crate) fn marks_cleared(
         &mut self,
         connections: &[Connection],
@@ -163,11 +157,10 @@ impl State {
 
     /// Schedules a retry for marks that could not be cleared. The flows stay on the slow path.
     pub(crate) fn marks_kept(&mut self, connections: &[Connection], now: Now) {
-        let at = now.mono + RETRY;
+        let at = now.mono + RETRY_INTERVAL;
         self.kept.extend(connections.iter().map(|one| (one.id, at)));
     }
 
-    /// Retries to clear marks.
     pub(crate) fn clear_kept(&mut self, now: Now) {
         let due = |(_, at): &(&u64, &Duration)| **at <= now.mono;
         let ids: Vec<u64> = self.kept.iter().filter(due).map(|(id, _)| *id).collect();
@@ -177,29 +170,27 @@ impl State {
         }
     }
 
-    /// Notes that all events from before these rules have been reported.
+    /// Records that all events that precede this rules version have been read.
     pub(crate) fn earlier_events_read(&mut self, version: RulesVersion) -> Option<Effect> {
-        self.reads_events = None;
+        self.pending_read = None;
         self.flows.events_read(version);
         self.read_events()
     }
 
-    /// Requests the events from before the last change of the rules, so that older connections can
-    /// be distinguished from newer ones. One request at a time.
+    /// Requests all events that precede the last rule change. Sends one request at a time.
     pub(crate) fn read_events(&mut self) -> Option<Effect> {
         let version = self.flows.rules_without_events()?;
-        if self.reads_events.is_some() {
+        if self.pending_read.is_some() {
             return None;
         }
-        self.reads_events = Some(version);
+        self.pending_read = Some(version);
         Some(Effect::ReadEvents(version))
     }
 
-    /// Returns the entry without a FIN or RST that conntrack must not believe. Window tracking is
-    /// off for offloaded connections, so conntrack accepts each FIN and RST that the programs leave
-    /// to the kernel (with options, fragmented or too long). `reopen` returns conntrack's timeout
-    /// for a flow that is open for the programs. Adds the updates that correct conntrack to
-    /// `forged`.
+    /// Returns the entry as established if a forged FIN or RST has closed it. Window tracking is
+    /// off for offloaded connections, so conntrack accepts any FIN or RST that the programs pass to
+    /// the kernel (with options, fragmented or too long). `reopen` returns conntrack's timeout for
+    /// a flow that is still open for the programs. Adds the corrections of conntrack to `forged`.
     pub(crate) fn reopened(
         &self,
         entry: &Entry,
@@ -221,13 +212,12 @@ impl State {
         Entry { tcp_state: Some(TcpState::Established), ..*entry }
     }
 
-    /// Returns the number of conntrack's connections, whether the flow table has them or not.
-    /// `counted` is conntrack's own count.
+    /// Returns the kernel's connection count, or the size of the flow table if it is unknown.
     pub(crate) fn total(&self, counted: Option<u64>) -> u64 {
         counted.unwrap_or(self.flows.len() as u64)
     }
 
-    /// Begins a dump if one is due. `cpu_time` is the CPU time of this process so far.
+    /// Starts a dump if one is due. `cpu_time` is the CPU time of this process so far.
     pub(crate) fn dump_if_due(&mut self, now: Now, cpu_time: Duration) -> Option<Effect> {
         if !self.refresh.due(now.mono, cpu_time) {
             return None;
@@ -242,12 +232,11 @@ impl State {
         if self.refresh.interval() <= Duration::from_secs(1) {
             return None;
         }
-        let young = self.flows.young(LOOK_UPS);
+        let young = self.flows.young(MAX_LOOKUPS);
         (!young.is_empty()).then(|| self.look_up(young))
     }
 }
 
-/// Returns the request to correct conntrack by these updates.
 pub(crate) fn reopening(forged: Vec<EntryUpdate>) -> Option<Effect> {
     (!forged.is_empty()).then_some(Effect::Update(forged))
 }

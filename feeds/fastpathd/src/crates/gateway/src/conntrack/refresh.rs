@@ -1,43 +1,40 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Decides when to dump the conntrack table: dumps may take a share of a CPU, have a longest
-//! interval, and start at once after lost events. Repeated losses raise both limits.
+//! Schedules dumps of the conntrack table. Dumps use at most a share of a CPU, run at least every
+//! `MAX_INTERVAL`, and run at once after lost events. Repeated losses raise both limits.
 //!
 //! The cost is measured in CPU time of this process, not in elapsed time: on a busy router even a
 //! small dump may wait long to be scheduled, which must not make counters stale.
 
 use std::time::Duration;
 
-/// Dumps may take this fraction of a CPU: one tenth.
-const COST: u32 = 10;
-/// Fraction while a flood causes losses during each dump: one quarter.
-const COST_OF_LOSSES: u32 = 4;
-/// How long `status.health` shows lost events.
-const SHOWN: Duration = Duration::from_secs(60);
-/// Longest interval between dumps; older rates are useless.
-const SLOWEST: Duration = Duration::from_secs(30);
-/// Longest interval while each dump loses events: in a flood a dump can take ten seconds of CPU
-/// time, and one every 30 s would cause the next losses.
-const SLOWEST_OF_LOSSES: Duration = Duration::from_secs(120);
+/// Interval as a multiple of a dump's CPU time: dumps use at most a tenth of a CPU.
+const INTERVAL_FACTOR: u32 = 10;
+/// Multiple while a flood causes losses during each dump: at most a quarter of a CPU.
+const LOSS_INTERVAL_FACTOR: u32 = 4;
+/// Time that `status.health` shows lost events.
+const LOSS_SHOWN_TIME: Duration = Duration::from_secs(60);
+/// Longest interval between dumps; rates that are older are useless.
+const MAX_INTERVAL: Duration = Duration::from_secs(30);
+/// Longest interval while each dump loses events. In a flood a dump can take ten seconds of CPU
+/// time, and a dump every 30 s would cause the next losses.
+const MAX_LOSS_INTERVAL: Duration = Duration::from_secs(120);
 
-/// Schedule of the dumps.
 #[derive(Debug, Default)]
 pub(crate) struct Refresh {
     /// Shortest interval between two starts, from the configuration.
-    shortest: Duration,
-    /// Start of the dump under way, on the clock and in CPU time.
+    min_interval: Duration,
+    /// Start of the current dump, on the clock and in CPU time.
     running: Option<(Duration, Duration)>,
     /// CPU time of the last dump, including its sweep.
     took: Duration,
-    /// Number of dumps that have ended, and their total CPU time.
     dumps: u64,
     spent: Duration,
     next: Duration,
     resyncs: u64,
     /// Events were lost: the next dump is due at once.
     lost: bool,
-    /// Time of the last loss.
     lost_at: Option<Duration>,
-    /// The dump under way, or the last one, was due to lost events.
+    /// Lost events caused the current dump, or the last one.
     forced: bool,
     /// Lost events may force a dump from this time on.
     forced_from: Duration,
@@ -45,11 +42,11 @@ pub(crate) struct Refresh {
 
 impl Refresh {
     pub(crate) fn new() -> Self {
-        Self { shortest: Duration::from_secs(1), ..Self::default() }
+        Self { min_interval: Duration::from_secs(1), ..Self::default() }
     }
 
-    pub(crate) fn set_shortest(&mut self, shortest: Duration) {
-        self.shortest = shortest;
+    pub(crate) fn set_min_interval(&mut self, min_interval: Duration) {
+        self.min_interval = min_interval;
     }
 
     /// Returns true if a dump is due, and starts it. `cpu` is the CPU time of this process so far.
@@ -64,7 +61,6 @@ impl Refresh {
         true
     }
 
-    /// Ends the dump and schedules the next one.
     pub(crate) fn done(&mut self, cpu: Duration) {
         if let Some((started, cpu_before)) = self.running.take() {
             self.took = cpu.saturating_sub(cpu_before);
@@ -73,7 +69,7 @@ impl Refresh {
             self.next = started + self.interval();
             self.forced_from = started;
             if self.forced {
-                self.forced_from += (self.took * COST_OF_LOSSES).min(SLOWEST_OF_LOSSES);
+                self.forced_from += (self.took * LOSS_INTERVAL_FACTOR).min(MAX_LOSS_INTERVAL);
             }
             if self.forced && self.lost {
                 self.next = self.next.max(self.forced_from);
@@ -81,25 +77,23 @@ impl Refresh {
         }
     }
 
-    /// Requests a dump at once, because events were lost.
     pub(crate) fn resync(&mut self, now: Duration) {
         self.resyncs += 1;
         self.lost = true;
         self.lost_at = Some(now);
     }
 
-    /// Returns true if events were lost within the last minute, or a dump because of losses is
-    /// pending.
+    /// Returns true if events were lost within the last minute, or a dump after a loss is pending.
     pub(crate) fn lost_lately(&self, now: Duration) -> bool {
-        self.lost || self.lost_at.is_some_and(|at| now.saturating_sub(at) < SHOWN)
+        self.lost || self.lost_at.is_some_and(|at| now.saturating_sub(at) < LOSS_SHOWN_TIME)
     }
 
     pub(crate) fn interval(&self) -> Duration {
-        (self.took * COST).clamp(self.shortest, SLOWEST.max(self.shortest))
+        (self.took * INTERVAL_FACTOR).clamp(self.min_interval, MAX_INTERVAL.max(self.min_interval))
     }
 
     /// Returns the number of dumps since the start, and their total CPU time.
-    pub(crate) fn all(&self) -> (u64, Duration) {
+    pub(crate) fn totals(&self) -> (u64, Duration) {
         (self.dumps, self.spent)
     }
 
@@ -127,7 +121,7 @@ mod tests {
         assert!(!refresh.due(ms(1), ms(100)), "one at a time");
         refresh.done(ms(105));
         assert!(!refresh.due(ms(999), ms(105)));
-        assert_eq!(refresh.all(), (1, ms(5)));
+        assert_eq!(refresh.totals(), (1, ms(5)));
         assert!(refresh.due(ms(1000), ms(105)));
     }
 
@@ -148,7 +142,7 @@ mod tests {
         let mut refresh = Refresh::new();
         assert!(refresh.due(ms(0), ms(0)));
         refresh.resync(ms(1));
-        assert!(!refresh.due(ms(1), ms(0)), "the dump under way ends first");
+        assert!(!refresh.due(ms(1), ms(0)), "the current dump ends first");
         refresh.done(ms(2));
         assert!(refresh.due(ms(3), ms(2)));
         refresh.done(ms(3));

@@ -21,23 +21,23 @@ pub enum Outcome {
     Reply(Result<Blobmsg, EncodeError>, Vec<Effect>),
     /// Malformed request; the text is for the log.
     Invalid(String),
-    /// The requested object does not exist.
     NotFound,
-    /// There is no such method.
     NoMethod,
-    /// The doctor answers; these are its arguments.
+    /// Arguments for the doctor, which answers.
     Doctor(Map),
     /// Answered later, with [`AnswerReinspect`](crate::api::Effect::AnswerReinspect).
     Reinspect,
     /// Answered later, with [`AnswerEngine`](crate::api::Effect::AnswerEngine).
-    Engine { effects: Vec<Effect>, engine: Engine },
+    Engine {
+        effects: Vec<Effect>,
+        engine: Engine,
+    },
 }
 
-/// Limit of host moves in an answer of `flow`.
+/// Host moves per answer of `flow`.
 const MAX_MOVES: usize = 16;
 
-/// Answers a request. `args` match [`METHODS`](crate::api::methods::METHODS) and may contain the
-/// session id that uhttpd adds.
+/// Answers a request. `args` match `METHODS`, and may contain uhttpd's session id.
 pub fn call(core: &mut Core, method: &str, mut args: Map) -> Outcome {
     // The doctor needs the session id: its answer depends on the session's rights.
     if method == "doctor" {
@@ -69,12 +69,12 @@ pub fn call(core: &mut Core, method: &str, mut args: Map) -> Outcome {
         "reinspect" => Ok(Outcome::Reinspect),
         "rules_update" => {
             let effects: Vec<Effect> = core.update_rules().into_iter().collect();
-            Ok(done("started", !effects.is_empty(), effects))
+            Ok(reply_with("started", !effects.is_empty(), effects))
         }
         "engine" => engine(core, &args),
         "flush" => {
             let (flushed, effects) = core.flush();
-            Ok(done("flushed", flushed, effects))
+            Ok(reply_with("flushed", flushed, effects))
         }
         "disconnect" => disconnect(core, &args),
         _ => Ok(Outcome::NoMethod),
@@ -87,7 +87,7 @@ fn reply(answer: &impl Serialize) -> Outcome {
 }
 
 /// Returns an answer with one field.
-fn done(name: &str, value: impl Serialize, effects: Vec<Effect>) -> Outcome {
+fn reply_with(name: &str, value: impl Serialize, effects: Vec<Effect>) -> Outcome {
     Outcome::Reply(Blobmsg::encode(&BTreeMap::from([(name, value)])), effects)
 }
 
@@ -105,14 +105,15 @@ fn release(core: &mut Core, args: &Value) -> Result<Outcome, QueryError> {
     let request = Request::new("", args)?;
     let address = request.word("address", |word| word.parse().ok(), "an address or network")?;
     let effect = core.unblock(request.required("address", address)?);
-    Ok(effect.map_or(Outcome::NotFound, |effect| done("address", &args["address"], vec![effect])))
+    Ok(effect
+        .map_or(Outcome::NotFound, |effect| reply_with("address", &args["address"], vec![effect])))
 }
 
 fn disconnect(core: &mut Core, args: &Value) -> Result<Outcome, QueryError> {
     let request = Request::new("", args)?;
     let pairs = request.required("pairs", request.zone_pairs("pairs")?)?;
     let (connections, effect) = core.conntrack.disconnect(&pairs);
-    Ok(done("connections", connections, effect.into_iter().map(Into::into).collect()))
+    Ok(reply_with("connections", connections, effect.into_iter().map(Into::into).collect()))
 }
 
 fn engine(core: &mut Core, args: &Value) -> Result<Outcome, QueryError> {

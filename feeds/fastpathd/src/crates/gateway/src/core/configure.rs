@@ -18,7 +18,7 @@ impl Core {
         Vec::new()
     }
 
-    /// Applies the `values` of UCI package fastpath, if they can be used.
+    /// Applies `values` of the UCI package fastpath if this router can use them.
     pub(crate) fn configuration_read(&mut self, values: &Value) -> Vec<Effect> {
         let (network, cpu) = (&self.network, &self.cpu);
         let read = self.configuration.read(values, |read| check(read, network, cpu));
@@ -28,7 +28,7 @@ impl Core {
     fn use_configuration(&mut self, configuration: &Configuration) -> Vec<Effect> {
         let inspection = configuration.ips.enabled;
         self.doctor.read_again();
-        self.conntrack.set_shortest_refresh(configuration.main.refresh);
+        self.conntrack.set_min_refresh(configuration.main.refresh);
         self.conntrack.flows_mut().count_hosts(configuration.main.metrics_hosts);
         self.configuration.use_settings(configuration.main.clone());
         let mut effects: Vec<Effect> =
@@ -41,7 +41,7 @@ impl Core {
         effects
     }
 
-    /// Replans for the changed network, and retries a configuration that did not fit.
+    /// Replans after a network change, and retries a configuration that was refused.
     pub(crate) fn replan_for_network(&mut self) -> Vec<Effect> {
         let mut effects = self.replan();
         if let Some(values) = self.configuration.take_unfit() {
@@ -51,7 +51,7 @@ impl Core {
     }
 }
 
-/// Checks that this router has the zones, ports and CPUs; unknown ones are assumed to exist.
+/// Checks that the configured zones, ports and CPUs exist, once the router's are known.
 fn check(
     configuration: &Configuration,
     network: &crate::network::State,

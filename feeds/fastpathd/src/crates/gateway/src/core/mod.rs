@@ -23,7 +23,7 @@ mod second;
 #[derive(Debug)]
 pub struct Core {
     now: Now,
-    /// CPU time that this process has used.
+    /// CPU time used by this process.
     cpu_time: Duration,
     sys: sys::State,
     configuration: configuration::State,
@@ -58,7 +58,6 @@ impl Core {
         }
     }
 
-    /// Sets the time, and the CPU time that this process has used.
     pub fn set_clock(&mut self, now: Now, cpu_time: Duration) {
         self.now = now;
         self.cpu_time = cpu_time;
@@ -92,23 +91,21 @@ impl Core {
         &self.ips
     }
 
-    /// Trusts the marks that the first dump reports: the rules have not changed since they were
-    /// set.
+    /// Trusts the marks of the first dump, because the rules have not changed since they were set.
     pub fn trust_first_dump(&mut self) {
         self.conntrack.flows_mut().trust_first_dump();
     }
 
-    /// Restores the machine's original values, as saved by a previous daemon.
+    /// Restores the machine's original values that a previous daemon saved.
     pub fn restore_cpu(&mut self, found: ::cpu::Found) {
         self.cpu.restore(found);
     }
 
-    /// Restores the alerts that a previous daemon saved.
     pub fn restore_alerts(&mut self, text: &str) {
         self.ips.restore_alerts(text);
     }
 
-    /// Notes that Suricata's configuration could not be written.
+    /// Records that Suricata's configuration could not be written.
     pub fn not_written(&mut self, why: String) {
         self.ips.not_written(why);
     }
@@ -136,13 +133,12 @@ impl Core {
         status::tick(self.subsystems())
     }
 
-    /// Returns the payload of the notification `alert`: the alerts after the alert `since`.
+    /// Returns the payload of the notification `alert`, with the alerts after `since`.
     #[must_use]
     pub fn news(&self, since: u64) -> News<'_> {
         answer::news(&self.ips, self.conntrack.flows(), self.network.view(), since)
     }
 
-    /// Handles an event.
     pub fn handle(&mut self, event: Event) -> Vec<Effect> {
         match event {
             Event::Configuration(event) => self.configuration_event(event),

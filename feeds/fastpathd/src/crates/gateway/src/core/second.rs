@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The order in which the subsystems run each second.
+//! Runs the periodic work of all subsystems.
 
 use crate::core::Core;
 use crate::cpu;
@@ -8,7 +8,7 @@ use crate::rules;
 use crate::sys::kernel::Readings;
 
 impl Core {
-    /// Runs the periodic work of all subsystems. Called once a second.
+    /// Called once a second.
     pub fn second(&mut self, readings: &Readings) -> Vec<Effect> {
         self.sys.read(readings, self.now.mono);
         self.network.name_hosts(&readings.leases, &readings.hosts);

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Runs the doctor without a caller, and summarizes its last report. The checks are in crate
-//! `doctor`, which runs as root.
+//! Schedules the doctor's own runs, and summarizes its last report.
 
 use std::time::Duration;
 
@@ -14,14 +13,12 @@ use schedule::{Ended, Schedule};
 mod schedule;
 
 /// Retry interval for a report that could not be read.
-const RETRY: Duration = Duration::from_secs(60);
-/// Limit of the findings that `status` names; further ones are only counted.
+const RETRY_INTERVAL: Duration = Duration::from_secs(60);
+/// Findings that `status` names; all others are only counted.
 const MAX_NAMED: usize = 8;
 
-/// Answers to calls of the doctor.
 #[derive(Debug)]
 pub enum Event {
-    /// A run has ended, or was refused.
     Ran(Result<(), Refused>),
     /// The last report, or why it could not be read.
     Read(Result<Value, String>),
@@ -30,18 +27,15 @@ pub enum Event {
 /// Why a run has no report.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Refused {
-    /// Another run is under way.
     Busy,
     /// The call or the run failed, for this reason.
     Failed(String),
 }
 
-/// Calls of the doctor.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Effect {
     /// Run all checks, at the lowest priority.
     Run,
-    /// Read the last report.
     Read,
 }
 
@@ -60,7 +54,6 @@ pub type Mark = Option<(i64, i64)>;
 /// Modification times, read once a second.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Marks {
-    /// The doctor's last report.
     pub report: Mark,
     /// Folder of the configuration; changes when one of its files is replaced.
     pub settings: Mark,
@@ -80,7 +73,7 @@ pub(crate) struct State {
     last: Option<Report>,
     failure: Option<String>,
     /// Engine, inspection and WANs of the last second; empty before the first.
-    standing: String,
+    router_state: String,
 }
 
 /// Summary of the last report in `status`, without findings that have ended since.
@@ -95,7 +88,6 @@ pub(crate) struct Summary {
     ended: Vec<String>,
 }
 
-/// Number of checks by result.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Counts {
     pub(crate) error: u64,
@@ -107,7 +99,6 @@ pub(crate) struct Counts {
     pub(crate) accepted: u64,
 }
 
-/// Identity and title of a finding.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Named {
     id: String,
@@ -167,7 +158,6 @@ impl Report {
         serde_json::from_value(report).map_err(|error| error.to_string())
     }
 
-    /// Returns the summary. Findings of checks for which `has_ended` is true count as ok.
     fn summary(&self, has_ended: impl Fn(&str) -> bool) -> Summary {
         use health::Severity::{Ok, Unknown};
         let mut counts = self.summary.clone();
@@ -190,7 +180,6 @@ impl Report {
 }
 
 impl State {
-    /// Returns field `doctor` of `status`, with this summary of the last report.
     pub(crate) fn answer(&self, last: Option<Summary>) -> Doctor {
         let running = self.schedule.is_running();
         let reason = match (&self.failure, &self.last) {
@@ -208,7 +197,7 @@ impl State {
         self.read = None;
     }
 
-    fn see(&mut self, marks: Marks, now: Duration) {
+    fn note_marks(&mut self, marks: Marks, now: Duration) {
         let before = self.marks.replace(marks);
         let changed = before.is_some_and(|before| {
             (before.settings, before.change) != (marks.settings, marks.change)
@@ -218,12 +207,12 @@ impl State {
         }
     }
 
-    fn see_standing(&mut self, standing: String, now: Duration) {
-        let is_known = !self.standing.is_empty();
-        if self.standing != standing && is_known {
+    fn note_state(&mut self, router_state: String, now: Duration) {
+        let is_known = !self.router_state.is_empty();
+        if self.router_state != router_state && is_known {
             self.schedule.state_changed(now);
         }
-        self.standing = standing;
+        self.router_state = router_state;
     }
 
     /// Returns the summary of the last report. Findings of checks for which `has_ended` is true
@@ -232,18 +221,17 @@ impl State {
         Some(self.last.as_ref()?.summary(has_ended))
     }
 
-    /// Reads a new report, and starts a run if one is due. `standing` is the state of the router
-    /// that the checks depend on, besides the configuration; `load` is the load of all CPUs. Called
-    /// once a second.
+    /// Reads a new report, and starts a run if one is due. `router_state` summarizes the state that
+    /// checks depend on; `load` is the load of all CPUs. Called once a second.
     pub(crate) fn second(
         &mut self,
         marks: Marks,
-        standing: String,
+        router_state: String,
         load: f64,
         now: Duration,
     ) -> Vec<Effect> {
-        self.see_standing(standing, now);
-        self.see(marks, now);
+        self.note_state(router_state, now);
+        self.note_marks(marks, now);
         let mut effects = Vec::new();
         let unread = marks.report.is_some() && marks.report != self.read;
         if unread && now >= self.not_before {
@@ -260,7 +248,7 @@ impl State {
         match event {
             Event::Ran(Ok(())) => {
                 self.failure = None;
-                self.schedule.ended(now.mono, Ended::Well);
+                self.schedule.ended(now.mono, Ended::Succeeded);
             }
             Event::Ran(Err(Refused::Busy)) => self.schedule.ended(now.mono, Ended::Busy),
             Event::Ran(Err(Refused::Failed(said))) => {
@@ -273,8 +261,7 @@ impl State {
                     // The clock may have been set back meanwhile, so saturate.
                     let age = now.unix_ms.saturating_sub(report.at_ms);
                     self.schedule.reported(now.mono, Duration::from_millis(age));
-                    // A newer report ends a failure: rpcd may lose the answer of a run that wrote a
-                    // report.
+                    // rpcd may lose the answer of a run that wrote a report.
                     if self.last.as_ref().is_none_or(|last| last.at_ms < report.at_ms) {
                         self.failure = None;
                     }
@@ -283,7 +270,7 @@ impl State {
                 Err(said) => {
                     log::warn!("reading the doctor's report: {said}");
                     self.read = None;
-                    self.not_before = now.mono + RETRY;
+                    self.not_before = now.mono + RETRY_INTERVAL;
                 }
             },
         }

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Exports flow records and Suricata's events: selects collectors and their data, and keeps their
-//! progress. The tasks that own the sockets are in crate `fastpathd`.
+//! Exports flow records and Suricata's events. Crate `fastpathd` owns the sockets.
 
 use std::rc::Rc;
 use std::time::Duration;
@@ -26,7 +25,6 @@ pub enum Event {
     Progress(Serial, Progress),
 }
 
-/// A request to the exporters.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Effect {
     /// Run exactly these exporters.
@@ -34,10 +32,8 @@ pub enum Effect {
     /// Send records to the collectors of flows.
     Send(Queue),
     /// Forward events of Suricata to the collectors of logs.
-    HandOn(Vec<EventLine>),
-    /// Set indexes and names of the devices.
+    Forward(Vec<EventLine>),
     Interfaces(Interfaces),
-    /// Set the devices that messages may leave by.
     Ways(Ways),
 }
 
@@ -47,7 +43,6 @@ pub type Serial = u64;
 /// Indexes and names of devices.
 pub type Interfaces = Rc<[(u32, Rc<str>)]>;
 
-/// A collector of the configuration.
 #[derive(Debug)]
 pub(crate) struct Export {
     pub(crate) serial: Serial,
@@ -70,14 +65,14 @@ impl State {
         self.exports.iter().map(|export| &export.settings).filter(|settings| settings.is_enabled())
     }
 
-    fn of_flows(&self) -> impl Iterator<Item = &ipfix::Settings> {
+    fn flow_collectors(&self) -> impl Iterator<Item = &ipfix::Settings> {
         self.enabled().filter_map(Settings::of_flows)
     }
 
     /// Returns the shortest timeouts, because all collectors get the same records.
     pub(crate) fn timeouts(&self) -> Option<RecordTimeouts> {
         let seconds = |of: fn(&ipfix::Settings) -> u32| {
-            self.of_flows().map(of).min().map(|seconds| Duration::from_secs(seconds.into()))
+            self.flow_collectors().map(of).min().map(|seconds| Duration::from_secs(seconds.into()))
         };
         let active = seconds(|settings| settings.active_timeout)?;
         let idle = seconds(|settings| settings.idle_timeout)?;
@@ -118,7 +113,6 @@ impl State {
         Some(Effect::Run(used.map(|export| (export.serial, export.settings.clone())).collect()))
     }
 
-    /// Returns the collectors that are receiving flow records.
     pub(crate) fn reading_records(&self) -> Vec<Serial> {
         let reads = |one: &&Export| {
             let progress = &one.progress;
@@ -129,12 +123,11 @@ impl State {
     }
 
     /// Forwards events unchanged, if any collector wants them.
-    pub(crate) fn hand_on(&self, lines: Vec<EventLine>) -> Option<Effect> {
+    pub(crate) fn forward(&self, lines: Vec<EventLine>) -> Option<Effect> {
         let wanted = |line: &EventLine| self.enabled().any(|one| one.takes(line.kind));
-        lines.iter().any(wanted).then_some(Effect::HandOn(lines))
+        lines.iter().any(wanted).then_some(Effect::Forward(lines))
     }
 
-    /// Sets the devices that messages may leave by; `ways` returns `None` before they are known.
     pub(crate) fn set_ways(&mut self, ways: impl FnOnce() -> Option<Ways>) -> Option<Effect> {
         self.enabled().next()?;
         let ways = ways().filter(|ways| self.ways.as_ref() != Some(ways))?;
@@ -142,9 +135,8 @@ impl State {
         Some(Effect::Ways(ways))
     }
 
-    /// Sets indexes and names of the devices.
     pub(crate) fn set_interfaces(&mut self, topology: &Topology) -> Option<Effect> {
-        self.of_flows().next()?;
+        self.flow_collectors().next()?;
         let current = topology.links().map(|link| (link.index, Rc::from(&*link.name)));
         let interfaces: Interfaces = current.collect();
         if interfaces == self.interfaces {
@@ -155,7 +147,6 @@ impl State {
     }
 }
 
-/// Encodes records with the indexes of devices.
 pub(crate) fn encoded(records: &[FlowRecord], topology: &Topology) -> Queue {
     let index = |device: &str| topology.link_named(device).map_or(0, |link| link.index);
     let mut queue = Queue::new();

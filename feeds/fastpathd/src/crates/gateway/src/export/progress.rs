@@ -4,15 +4,10 @@
 use std::io;
 
 config::named! {
-    /// State of an exporter.
     pub enum ExportState {
-        /// The collector is disabled.
         Off = "off",
-        /// The exporter is connecting to the collector.
         Connecting = "connecting",
-        /// The collector gets records or events.
         Up = "up",
-        /// The collector cannot be reached.
         Down = "down",
         /// No route permits messages to the collector.
         NoRoute = "no-route",
@@ -34,7 +29,6 @@ config::coded! {
 }
 
 impl ExportReason {
-    /// Returns the state of a collector that gets nothing for this reason.
     #[must_use]
     pub fn state(&self) -> ExportState {
         match self {
@@ -55,17 +49,15 @@ impl From<io::Error> for ExportReason {
     }
 }
 
-/// The progress of an exporter since it began.
+/// Progress of an exporter since its start, with counts of records or events.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Progress {
     pub state: ExportState,
     /// Start of the state, in Unix milliseconds.
     pub since_ms: u64,
-    /// Records or events that were sent.
     pub sent: u64,
-    /// Records or events that are lost: the queue was full, or the collector was not there.
+    /// Records or events lost to a full queue or an unreachable collector.
     pub lost: u64,
-    /// Records or events that wait.
     pub queued: u64,
     /// The last failure; `None` without a failure since the collector was last reached.
     pub reason: Option<ExportReason>,

@@ -8,27 +8,23 @@ use std::net::SocketAddr;
 use config::{Fault, Package, Section};
 use ips::EventKind;
 
-/// Kind that earlier versions supported.
+/// Kind that only earlier versions support.
 const REDIS: &str = "redis";
 
 config::named! {
     /// Kind of exported data, with its protocol.
     #[derive(Default)]
     pub enum ExportKind from text {
-        /// Flow records.
         #[default]
         Ipfix = "ipfix",
-        /// Events of Suricata by RFC 5424.
+        /// Events of Suricata in the format of RFC 5424.
         Syslog = "syslog",
     }
 }
 
-/// Settings of a section `export`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Settings {
-    /// A collector of flow records.
     Flows(ipfix::Settings),
-    /// A collector of Suricata's events.
     Events(logs::Settings),
 }
 
@@ -50,8 +46,8 @@ impl Settings {
         found
     }
 
-    /// Reads a section. `None` for an unknown or removed kind, because its options are unknown,
-    /// too.
+    /// Reads a section. Returns `None` for an unknown or removed kind, whose options cannot be
+    /// checked.
     fn of(section: &mut Section<'_>) -> Option<Self> {
         let kind = section.value("kind", |text| match text {
             REDIS => Ok(None),
@@ -128,7 +124,6 @@ impl Settings {
         }
     }
 
-    /// Returns the types of events that the collector gets.
     #[must_use]
     pub fn events(&self) -> &[EventKind] {
         match self {

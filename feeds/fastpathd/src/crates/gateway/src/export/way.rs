@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Chooses the device that messages to a collector leave by: the section's interface, or the
-//! kernel's route. Any host on the Internet's side may claim a private address, so a collector with
-//! such an address has to be on the inner side.
+//! Selects the egress device of messages to a collector: the section's interface, or the kernel's
+//! route. Any host on the Internet side may claim a private address, so a collector with a private
+//! address must be in a zone that does not lead to the Internet.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
@@ -12,10 +12,10 @@ use crate::export::progress::ExportReason;
 use crate::export::settings::Settings;
 use crate::network::interfaces::{Firewall, Interface};
 
-/// The loopback device of every network namespace.
+/// Index of the loopback device in every network namespace.
 const LOOPBACK: u32 = 1;
 
-/// Devices that messages may leave by.
+/// Egress devices that messages may use.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Ways {
     /// Devices in zones that do not lead to the Internet, by index.
@@ -25,7 +25,6 @@ pub struct Ways {
 }
 
 impl Ways {
-    /// Returns the devices that messages may leave by. `zones` have the devices of each zone.
     pub(crate) fn of(
         zones: &BTreeMap<String, BTreeSet<String>>,
         firewall: &Firewall,
@@ -94,7 +93,7 @@ fn is_global(address: IpAddr) -> bool {
             );
             !is_special
         }
-        // Only 2000::/3, without 6to4 and Teredo: they contain IPv4 addresses of any kind.
+        // Only 2000::/3, without 6to4 and Teredo, whose addresses contain arbitrary IPv4 addresses.
         IpAddr::V6(v6) => {
             let [first, second, ..] = v6.segments();
             first & 0xe000 == 0x2000 && first != 0x2002 && (first, second) != (0x2001, 0)

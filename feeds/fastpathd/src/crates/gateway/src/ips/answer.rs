@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Builds the answers of `ips`, `alerts` and `blocks`, the inspection in `status`, and the
-//! notification `alert`.
+//! Builds the answers of `ips`, `alerts` and `blocks`, and the notification `alert`.
 
 use std::collections::BTreeSet;
 use std::net::IpAddr;
@@ -47,7 +46,6 @@ pub(crate) fn summary(state: &State, rules_ms: u64) -> Summary<'_> {
     }
 }
 
-/// The answer of `ips`.
 #[derive(Debug, Serialize)]
 pub(crate) struct IpsView<'a> {
     state: &'static str,
@@ -265,7 +263,6 @@ fn rule(policy: &Policy) -> RuleView<'_> {
     }
 }
 
-/// The payload of the notification `alert`.
 #[derive(Debug, Serialize)]
 pub struct News<'a> {
     last: u64,
@@ -273,7 +270,6 @@ pub struct News<'a> {
     alerts: Vec<Row<'a>>,
 }
 
-/// Returns the alerts after the alert `since`.
 pub(crate) fn news<'a>(
     state: &'a State,
     flows: &FlowTable,
@@ -297,10 +293,6 @@ fn page<'a>(
     state.events.alerts.page(filter, limit, state.events.counts.alerts, &context)
 }
 
-/// Returns the answer of `alerts`.
-///
-/// # Errors
-/// The request is malformed.
 pub(crate) fn alerts<'a>(
     state: &'a State,
     flows: &FlowTable,
@@ -335,7 +327,6 @@ fn parse(wanted: &Value) -> Result<AlertFilter, QueryError> {
     })
 }
 
-/// The answer of `blocks`.
 #[derive(Debug, Serialize)]
 pub(crate) struct BlocksView {
     enabled: bool,
@@ -360,14 +351,14 @@ pub(crate) fn blocks(state: &State, network: &NetworkView, now: Now) -> BlocksVi
     let inspection = &state.inspection;
     let settings = &inspection.settings;
     let name = |address: IpAddr| network.name(address).unwrap_or_default().to_owned();
-    let living = inspection.blocks.list().into_iter().filter(|b| b.until > now.mono);
+    let active = inspection.blocks.list().into_iter().filter(|b| b.until > now.mono);
     BlocksView {
         enabled: inspection.blocking(),
         time_s: settings.block_time.as_secs(),
         limit: settings.block_limit,
         refused: inspection.blocks.refused() + state.events.not_offenders,
         packets: inspection.counter("blocked").packets,
-        blocks: living
+        blocks: active
             .map(|block| BlockView {
                 address: block.source.brief(),
                 name: name(block.source.address),

@@ -7,7 +7,6 @@ use flows::FlowTable;
 
 use crate::network::view::NetworkView;
 
-/// Flows and names that are shown with alerts.
 pub(super) struct FlowContext<'a> {
     pub(super) flows: &'a FlowTable,
     pub(super) network: &'a NetworkView,

@@ -24,10 +24,8 @@ pub struct SuricataFiles {
     pub cpus: String,
 }
 
-/// An instruction for Suricata's init script.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Instruction {
-    /// Run Suricata with this configuration.
     Run(SuricataFiles),
     Stop,
 }
@@ -37,7 +35,6 @@ pub enum Instruction {
 pub struct ProbeSample {
     /// All queues of the kernel that have a listener.
     pub queues: Vec<Queue>,
-    /// Process id of Suricata, if it runs.
     pub process: Option<u32>,
     /// Suricata's configuration is being tested.
     pub testing: bool,
@@ -45,7 +42,6 @@ pub struct ProbeSample {
     pub refused: Option<String>,
 }
 
-/// A reply of Suricata on its command socket.
 #[derive(Debug, Clone, PartialEq)]
 pub enum CommandReply {
     Uptime(Duration),
@@ -54,8 +50,8 @@ pub enum CommandReply {
     Counters(Box<ips::SuricataCounters>),
 }
 
-/// Interval after which the script is notified again while Suricata is down.
-const RETRY: Duration = Duration::from_secs(20);
+/// Interval between notifications of the script while Suricata is down.
+const RETRY_INTERVAL: Duration = Duration::from_secs(20);
 /// Time for Suricata's first start, before its absence is a warning.
 const FIRST_START: Duration = Duration::from_secs(60);
 
@@ -67,7 +63,7 @@ pub struct Inspection {
     pub(crate) threads: ips::Threads,
     health: Health,
     seen: Observation,
-    /// When Suricata last ran, or its script was last notified.
+    /// Time when Suricata last ran, or its script was last notified.
     notified: Duration,
     /// The last instruction that was written; `None` before the first and after a failure.
     instructed: Option<Instruction>,
@@ -80,16 +76,16 @@ pub struct Inspection {
     process: Option<u32>,
     /// Packets have been inspected since inspection was switched on.
     worked: bool,
-    /// The failure under way has been logged as a warning.
+    /// The current failure was logged as a warning.
     warned: bool,
     pub(super) starts: u32,
     /// Number of the table that was read last, see [`InForce::table`].
     table: u64,
-    /// Sums since the first reading; `None` before. Earlier counts belong to a previous daemon.
+    /// Sums since the first reading, whose counts belong to a previous daemon; `None` before it.
     totals: Option<BTreeMap<String, RunningTotal>>,
 }
 
-/// Sum of a counter of our table, which starts at zero in each new table.
+/// Sum of a counter over consecutive tables. The counter of a new table starts at zero.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 struct RunningTotal {
     sum: Counter,
@@ -194,7 +190,6 @@ impl Inspection {
         self.policies.iter().filter(|policy| policy.enabled)
     }
 
-    /// Returns the part of the plan for inspection and blocks.
     pub(crate) fn plan(&self, segments: &Segments) -> ruleset::Protection {
         let inspection =
             self.marks.filter(|_| self.is_inline()).map(|marks| self.inspection(marks, segments));
@@ -270,8 +265,7 @@ impl Inspection {
         SuricataFiles { yaml, arguments, cpus }
     }
 
-    /// Returns true if Suricata should run but is down for `RETRY`: its files could not be written,
-    /// or its script refused the configuration or could not start it.
+    /// Returns true if Suricata should run but has been down for `RETRY_INTERVAL`.
     pub(super) fn retry_due(&mut self, now: Duration) -> bool {
         let wanted = match self.instructed {
             Some(Instruction::Run(_)) => !self.seen.running,
@@ -281,20 +275,18 @@ impl Inspection {
         if !wanted {
             self.notified = now;
         }
-        let due = now.saturating_sub(self.notified) >= RETRY;
+        let due = now.saturating_sub(self.notified) >= RETRY_INTERVAL;
         if due {
             self.notified = now;
         }
         due
     }
 
-    /// Notes that the files could not be written.
     pub(super) fn not_written(&mut self, why: String) {
         self.instructed = None;
         self.seen.trouble = Some(why);
     }
 
-    /// Returns the numbers of our queues.
     pub(crate) fn queue_numbers(&self) -> std::ops::RangeInclusive<u16> {
         let first = self.settings.queue_first;
         first..=self.threads.last_queue(first)
@@ -304,7 +296,7 @@ impl Inspection {
     pub(super) fn probed(&mut self, now: Duration, sample: ProbeSample) -> bool {
         let before = self.condition().gate;
         if self.process.is_some() && sample.process.is_some() && sample.process != self.process {
-            // Suricata restarted between two probes. That uses up one tolerated failure.
+            // Suricata restarted between two probes, which counts as a failure.
             let gap = Observation {
                 running: false,
                 answered: None,
@@ -354,7 +346,6 @@ impl Inspection {
         self.warned = warns;
     }
 
-    /// Handles a reply of Suricata on its command socket.
     pub(super) fn replied(&mut self, now: Duration, reply: CommandReply) {
         self.seen.answered = Some(now);
         match reply {
@@ -374,28 +365,23 @@ impl Inspection {
         self.counters = counters;
     }
 
-    /// Notes that the event stream is connected, or no longer connected.
     pub(super) fn connected(&mut self, connected: bool) {
         self.seen.events = connected;
     }
 
-    /// Returns Suricata's counters since its start.
     pub(crate) fn suricata_counters(&self) -> &ips::SuricataCounters {
         &self.counters
     }
 
-    /// Returns Suricata's version; empty if unknown.
     pub(crate) fn version(&self) -> &str {
         &self.version
     }
 
-    /// Returns the number of restarts of Suricata since the daemon started.
     pub(crate) fn restarts(&self) -> u32 {
         self.starts.saturating_sub(1)
     }
 
-    /// Returns the number of blocked sources.
-    pub(crate) fn living_blocks(&self, now: Duration) -> usize {
+    pub(crate) fn active_blocks(&self, now: Duration) -> usize {
         self.blocks.list().into_iter().filter(|block| block.until > now).count()
     }
 
@@ -442,8 +428,7 @@ impl Inspection {
         total.map(|total| total.sum).unwrap_or_default()
     }
 
-    /// Compares the packets that rules sent to the queues with the packets that the queues
-    /// received.
+    /// Compares the packets that rules sent with the packets that the queues received.
     pub(super) fn offered(&mut self, found: &InForce, [before, after]: [Vec<Queue>; 2]) {
         let (table, sent) = (found.table, found.counters.get("inspected"));
         let sent = sent.map_or(0, |counter| counter.packets);
@@ -456,7 +441,7 @@ impl Inspection {
         self.overflow.passed()
     }
 
-    /// Returns the number of packets that were inspected, and that passed uninspected.
+    /// Returns the numbers of inspected and uninspected packets.
     pub(crate) fn inspected(&self) -> [u64; 2] {
         let [sent, open] = ["inspected", "uninspected"].map(|name| self.counter(name).packets);
         [sent.saturating_sub(self.overflow()), open + self.overflow()]
@@ -489,7 +474,6 @@ pub(crate) fn check(policies: &[Policy], segments: &Segments) -> Vec<Problem> {
     active.flat_map(|policy| policy.check(segments)).collect()
 }
 
-/// Converts a monotonic time to Unix milliseconds.
 pub(crate) fn unix_ms(at: Duration, now: Now) -> u64 {
     let ms = |time: Duration| u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
     let (ahead, ago) = (at.saturating_sub(now.mono), now.mono.saturating_sub(at));

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Events and effects of inspection: instructs Suricata, reads our table, blocks sources, and
-//! adopts the blocks of a previous daemon.
+//! Events, effects and state of inspection and blocks.
 
 use std::path::Path;
 use std::time::Duration;
@@ -20,19 +19,16 @@ pub mod inspection;
 
 pub(crate) use inspection::check;
 
-/// Interval between readings of our table. Its counters are shown, but each reading runs nft.
-const TABLE_EVERY: Duration = Duration::from_secs(5);
+/// Interval between readings of our table's counters; each reading runs nft.
+const TABLE_INTERVAL: Duration = Duration::from_secs(5);
 
-/// Shortest interval between writes of the alerts for the next daemon, into memory.
-const ALERTS_EVERY: Duration = Duration::from_secs(60);
+/// Minimum interval between saves of the alerts, which the next daemon restores.
+const SAVE_INTERVAL: Duration = Duration::from_secs(60);
 
 #[derive(Debug)]
 pub enum Event {
-    /// A probe of Suricata's queues and process.
     Probed(ProbeSample),
-    /// Suricata's reply on its command socket.
     Replied(CommandReply),
-    /// A batch of Suricata's events.
     Events(Box<ips::Batch>),
     /// Our table as read from the kernel, and the queues before and after the reading.
     TableRead(Box<InForce>, [Vec<ips::Queue>; 2]),
@@ -42,7 +38,7 @@ pub enum Event {
     StillBlocked,
     /// Entries that were read before their counters and marks were reset.
     Reset(Vec<Entry>),
-    /// All connections were reset: the number that had left inspection, or why the reset failed.
+    /// Outcome of resetting all connections: the number that had left inspection, or the error.
     Reinspected(Result<usize, String>),
 }
 
@@ -50,19 +46,18 @@ pub enum Event {
 pub enum Effect {
     /// Write this instruction for Suricata's init script, and notify the script.
     Instruct(Instruction),
-    /// Notify the script again.
     NotifyService,
-    /// Have Suricata reload its rules.
+    /// Reload Suricata's rules.
     ReloadRules,
     /// Block a source and end its flows.
-    Block { element: Box<ruleset::BlockElement>, flows: Vec<(u16, Tuple)> },
-    /// End the blocks of these sources.
+    Block {
+        element: Box<ruleset::BlockElement>,
+        flows: Vec<(u16, Tuple)>,
+    },
     Unblock(Vec<Network>),
-    /// Read our table back.
     ReadTable,
     /// Reset all connections, so that they are inspected again.
     Reinspect,
-    /// Write the alerts for the next daemon.
     SaveAlerts(String),
 }
 
@@ -70,11 +65,10 @@ pub enum Effect {
 pub struct State {
     pub(crate) inspection: Inspection,
     events: ips::Events,
-    /// Time of the next reading of our table.
     table_at: Duration,
     /// The blocks of the previous daemon have been adopted.
     adopted: bool,
-    /// Number of the newest saved alert, and time of the next saving.
+    /// Number of the newest saved alert, and time of the next save.
     saved: (u64, Duration),
 }
 
@@ -85,11 +79,10 @@ impl State {
             events: ips::Events::default(),
             table_at: Duration::ZERO,
             adopted: false,
-            saved: (0, now + ALERTS_EVERY),
+            saved: (0, now + SAVE_INTERVAL),
         }
     }
 
-    /// Restores the alerts that a previous daemon saved.
     pub(crate) fn restore_alerts(&mut self, text: &str) {
         self.events.alerts.restore(text);
         self.saved.0 = self.events.alerts.last();
@@ -110,26 +103,22 @@ impl State {
         &self.events
     }
 
-    /// Returns the number of the newest alert.
     #[must_use]
     pub fn newest_alert(&self) -> u64 {
         self.events.alerts.last()
     }
 
-    /// Notes that Suricata's configuration could not be written.
     pub(crate) fn not_written(&mut self, why: String) {
         self.inspection.not_written(why);
     }
 
-    /// Returns the blocks for a new table.
     #[must_use]
     pub fn blocks(&self, now: Duration) -> Vec<ruleset::BlockElement> {
         let blocks = self.inspection.blocks.list();
         blocks.into_iter().map(|block| element(block, now)).collect()
     }
 
-    /// Handles a probe, twice a second while inspection is enabled. Returns true if the gate has to
-    /// change, and true if the state has changed.
+    /// Handles a probe. Returns true if the gate has to change, and true if the state has changed.
     pub(crate) fn probed(&mut self, sample: ProbeSample, now: Duration) -> [bool; 2] {
         let before = self.inspection.condition().state;
         let gate_changed = self.inspection.probed(now, sample);
@@ -140,7 +129,6 @@ impl State {
         self.inspection.replied(now, reply);
     }
 
-    /// Handles Suricata's events: counters and alerts.
     pub(crate) fn take(&mut self, mut batch: ips::Batch, network: &NetworkView, now: Duration) {
         if self.inspection.is_inline() {
             batch.alerts().for_each(|alert| name_device(alert, network));
@@ -155,8 +143,7 @@ impl State {
         }
     }
 
-    /// Returns blocks of the sources that have offended. `own` returns true for the router's own
-    /// addresses.
+    /// Returns blocks of the sources that have offended, except for the router's own addresses.
     pub(crate) fn offences(
         &mut self,
         now: Duration,
@@ -172,8 +159,8 @@ impl State {
             .collect()
     }
 
-    /// Handles the contents of our table: counters, and at the start the blocks of the previous
-    /// daemon. Ends those blocks that may not stay.
+    /// Adds the counters of our table, and adopts the blocks of a previous daemon once. Returns the
+    /// effect that ends blocks which cannot be adopted.
     pub(crate) fn table_read(
         &mut self,
         found: &InForce,
@@ -198,12 +185,11 @@ impl State {
         (!ended.is_empty()).then_some(Effect::Unblock(ended))
     }
 
-    /// Adopts blocks once more: the next reading lists the sources that the kernel still blocks.
+    /// Adopts the kernel's blocks again with the next reading.
     pub(crate) fn adopt_again(&mut self) {
         self.adopted = false;
     }
 
-    /// Compares the packets that rules sent to the queues with those that the queues received.
     pub(crate) fn offered(&mut self, found: &InForce, queues: [Vec<ips::Queue>; 2]) {
         self.inspection.offered(found, queues);
     }
@@ -214,7 +200,6 @@ impl State {
         Some(self.inspection.blocks.release(source.address)?.source)
     }
 
-    /// Applies new settings. Returns the sources that are no longer blocked.
     pub(crate) fn configure(
         &mut self,
         settings: &ips::Settings,
@@ -224,7 +209,6 @@ impl State {
         self.inspection.configure(settings, main, now)
     }
 
-    /// Returns the instruction for Suricata's service, if it has changed.
     pub(crate) fn instruct(
         &mut self,
         threads: ips::Threads,
@@ -237,32 +221,32 @@ impl State {
         self.inspection.instruct(now, home, store, ports).map(Effect::Instruct)
     }
 
-    /// Ends blocks. Returns true if Suricata has to be instructed again. Called once a second.
+    /// Expires blocks. Returns true if Suricata has to be instructed again. Called once a second.
     pub(crate) fn retry_due(&mut self, now: Duration) -> bool {
         self.inspection.blocks.expire(now);
         self.inspection.retry_due(now)
     }
 
-    /// Reads our table and saves alerts, if that is due. Called once a second.
+    /// Reads our table and saves alerts if due. Called once a second.
     pub(crate) fn second(&mut self, now: Duration) -> Vec<Effect> {
         let mut effects = Vec::new();
         if self.inspection.is_enabled() && now >= self.table_at {
-            self.table_at = now + TABLE_EVERY;
+            self.table_at = now + TABLE_INTERVAL;
             effects.push(Effect::ReadTable);
         }
         if now >= self.saved.1
             && let Some(text) = self.unsaved_alerts()
         {
-            self.saved = (self.newest_alert(), now + ALERTS_EVERY);
+            self.saved = (self.newest_alert(), now + SAVE_INTERVAL);
             effects.push(Effect::SaveAlerts(text));
         }
         effects
     }
 
-    /// Returns what the flow table has to know to decide like the rules of the plan in force.
+    /// Returns the inspection of the plan in force, for the flow table.
     pub(crate) fn in_force(&mut self, plan: Option<&ruleset::Plan>) -> InspectionState {
         let rules = plan.map(|plan| plan.protection.inspection.as_ref());
-        // Keep the gate if the table was removed by another program: it is restored at once.
+        // A table that another program removed is restored at once, so keep its gate.
         if let Some(rules) = rules {
             let gate = rules.map_or(Gate::Open, |rules| rules.gate);
             self.inspection.gate_in_force(gate);
@@ -277,7 +261,6 @@ impl State {
     }
 }
 
-/// Returns the effect that blocks a source and ends these flows.
 pub(crate) fn blocking(block: &ips::Block, flows: Vec<(u16, Tuple)>, now: Duration) -> Effect {
     Effect::Block { element: Box::new(element(block, now)), flows }
 }
@@ -290,7 +273,7 @@ fn name_device(alert: &mut ips::Alert, network: &NetworkView) {
     }
 }
 
-/// Converts a block for nft.
+/// Converts a block to an element of the nft set.
 fn element(block: &ips::Block, now: Duration) -> ruleset::BlockElement {
     let seconds = |time: Duration| u32::try_from(time.as_secs()).unwrap_or(u32::MAX);
     ruleset::BlockElement {

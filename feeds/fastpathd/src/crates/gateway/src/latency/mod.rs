@@ -21,11 +21,9 @@ mod tests;
 pub enum Event {
     /// Values of UCI package sqm; null if there is none.
     Sqm(Value),
-    /// Outcome of a job.
     Done(Result<Applied, Failure>),
 }
 
-/// A request to traffic control.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Effect {
     Run(Box<Job>),
@@ -54,19 +52,18 @@ pub(crate) struct State {
     sqm: BTreeSet<String>,
     /// Why no plan is wanted although latency control is enabled.
     unplanned: Option<LatencyReason>,
-    /// At the start, a plan of a previous daemon may be in force.
+    /// Wanted plan and plan in force. A previous daemon may have left a plan in force.
     queues: Reconciler<Option<Plan>, LatencyReason>,
     /// Queueing disciplines at the last change, and true if the ifb was up.
     seen: (Vec<QueueingDiscipline>, bool),
 }
 
-/// The network that a plan is made for.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Surroundings<'a> {
+pub(crate) struct PlanInputs<'a> {
     pub(crate) firewall: &'a Firewall,
     pub(crate) interfaces: &'a [Interface],
     pub(crate) topology: &'a Topology,
-    /// Hardware forwards flows past all queues.
+    /// The engine offloads to hardware, which bypasses all queues.
     pub(crate) hardware: bool,
 }
 
@@ -85,7 +82,7 @@ impl State {
         self.settings = Some(settings.clone());
     }
 
-    /// Wants a plan, or none for a reason. Returns the next job.
+    /// Sets the wanted plan, or the reason for having none. Returns the next job.
     fn want(&mut self, wanted: Result<Option<Plan>, LatencyReason>) -> Option<Job> {
         let (plan, unplanned) = match wanted {
             Ok(plan) => (plan, None),
@@ -95,9 +92,9 @@ impl State {
         self.queues.want(plan)
     }
 
-    /// Notes queueing disciplines and the state of the ifb. A change, perhaps by another program,
-    /// triggers a retry or a verification, at most every two seconds.
-    fn see(&mut self, queues: &[QueueingDiscipline], is_up: bool, now: Now) -> Option<Job> {
+    /// Records the queueing disciplines and the state of the ifb. A change triggers a retry or a
+    /// verification, at most every two seconds.
+    fn observe(&mut self, queues: &[QueueingDiscipline], is_up: bool, now: Now) -> Option<Job> {
         if self.seen.0 == queues && self.seen.1 == is_up {
             return None;
         }
@@ -108,16 +105,14 @@ impl State {
             self.queues.verify_soon();
             return self.queues.second(now.mono);
         }
-        // Another program may have left a device to us.
+        // Another program may have released a device.
         self.queues.retry(now.mono).or_else(|| self.queues.touched(now.mono))
     }
 
-    /// Sets the `values` of UCI package sqm.
     pub(crate) fn set_sqm(&mut self, values: &Value) {
         self.sqm = sqm_devices(values);
     }
 
-    /// Handles the outcome of a job. Returns the next job.
     pub(crate) fn done(&mut self, result: Result<Applied, Failure>, now: Now) -> Option<Effect> {
         let outcome = match result {
             Ok(applied) => {
@@ -147,12 +142,11 @@ impl State {
         hosts.map(|host| host.index).collect()
     }
 
-    /// Plans for this network. Returns the next job.
-    pub(crate) fn plan(&mut self, around: Surroundings<'_>, now: Now) -> Option<Effect> {
-        let wanted = self.wanted(around)?;
-        let is_up = around.topology.link_named(IFB).is_some_and(|ifb| ifb.up);
+    pub(crate) fn plan(&mut self, inputs: PlanInputs<'_>, now: Now) -> Option<Effect> {
+        let wanted = self.wanted(inputs)?;
+        let is_up = inputs.topology.link_named(IFB).is_some_and(|ifb| ifb.up);
         let next = self.want(wanted);
-        let next = next.or_else(|| self.see(around.topology.queues(), is_up, now));
+        let next = next.or_else(|| self.observe(inputs.topology.queues(), is_up, now));
         next.map(Effect::from)
     }
 
@@ -167,18 +161,18 @@ impl State {
     }
 
     /// Returns the wanted plan; `None` before the first configuration.
-    fn wanted(&self, around: Surroundings<'_>) -> Option<Result<Option<Plan>, LatencyReason>> {
+    fn wanted(&self, inputs: PlanInputs<'_>) -> Option<Result<Option<Plan>, LatencyReason>> {
         let settings = self.settings.as_ref()?;
         if !settings.enabled {
             return Some(Ok(None));
         }
-        Some(self.plan_for(settings, around).map(Some))
+        Some(self.plan_for(settings, inputs).map(Some))
     }
 
     fn plan_for(
         &self,
         settings: &Settings,
-        Surroundings { firewall, interfaces, topology, hardware }: Surroundings<'_>,
+        PlanInputs { firewall, interfaces, topology, hardware }: PlanInputs<'_>,
     ) -> Result<Plan, LatencyReason> {
         let chosen: Option<&Interface> = match &settings.interface {
             Some(name) => Some(
@@ -206,7 +200,6 @@ impl State {
         }
     }
 
-    /// Returns the plan in force, if any.
     pub(crate) fn in_force(&self) -> Option<&Plan> {
         self.queues.in_force()?.as_ref()
     }

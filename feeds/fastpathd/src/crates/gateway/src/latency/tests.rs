@@ -9,7 +9,6 @@ use super::*;
 use crate::effect::Effect as AnyEffect;
 use crate::fixture::{configuration, running};
 
-/// Returns a plan for the lab's network.
 fn plan() -> Plan {
     let mut core = running();
     let mut values = configuration("flowtable");
@@ -44,7 +43,7 @@ impl Kernel {
     }
 }
 
-/// The plan is not wanted any more when the kernel refuses it.
+/// The wanted plan changes before the kernel refuses the first one.
 #[test]
 fn the_refusal_of_an_outdated_plan_is_not_reported() {
     let plan = plan();
@@ -67,7 +66,7 @@ proptest! {
     /// Steps 0 to 3 want a plan, 4 wants none, 5 has a reason against one, 6 waits, and 7 restarts
     /// the daemon. An answer may arrive after later steps; a restart loses it.
     #[test]
-    fn the_kernel_ends_up_with_the_wanted_plan_or_nothing(
+    fn the_kernel_converges_to_the_wanted_plan_or_no_plan(
         steps in prop::collection::vec((0..8_u32, 0..4_u8, any::<bool>()), 1..40),
     ) {
         let plan = plan();

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Metrics of forwarding: bytes, packets and flows by path, flows by reason, busiest hosts, engine
-//! and eBPF programs.
+//! Metrics of forwarding, of the engine and of the eBPF programs.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -14,12 +13,12 @@ use model::Engine;
 
 use crate::api::Subsystems;
 
-/// Labels of traffic from the initiator of a flow, and to the initiator.
+/// Labels of traffic from and to the initiator of a flow.
 const DIRECTIONS: [&str; 2] = ["up", "down"];
 
-pub(super) fn add<'a>(of: Subsystems<'a>, metrics: &mut Metrics<'a>) {
+pub(super) fn add<'a>(state: Subsystems<'a>, metrics: &mut Metrics<'a>) {
     let each = |family: &mut Family<'a>, number: fn(&ctnetlink::Counters) -> u64| {
-        for pair in of.conntrack.flows().between_zones() {
+        for pair in state.conntrack.flows().between_zones() {
             for path in Path::FORWARDING {
                 for (direction, sum) in DIRECTIONS.iter().zip(&pair.on(path)) {
                     let labels = [
@@ -37,14 +36,14 @@ pub(super) fn add<'a>(of: Subsystems<'a>, metrics: &mut Metrics<'a>) {
     each(metrics.counter("fastpath_forwarded_bytes_total", help), |sum| sum.bytes);
     let help = "Forwarded packets by path, direction and zones of initiator and responder.";
     each(metrics.counter("fastpath_forwarded_packets_total", help), |sum| sum.packets);
-    flows(of, metrics);
-    hosts(of, metrics);
-    engine(of, metrics);
-    programs(of, metrics);
+    flows(state, metrics);
+    hosts(state, metrics);
+    engine(state, metrics);
+    programs(state, metrics);
 }
 
-fn flows<'a>(of: Subsystems<'a>, metrics: &mut Metrics<'a>) {
-    let Totals { paths, local_flows, ended_flows, .. } = of.conntrack.flows().totals();
+fn flows<'a>(state: Subsystems<'a>, metrics: &mut Metrics<'a>) {
+    let Totals { paths, local_flows, ended_flows, .. } = state.conntrack.flows().totals();
     let help = "Forwarded flows by path; ended: connections that are over.";
     let family = metrics.gauge("fastpath_flows", help);
     for path in Path::ALL {
@@ -63,16 +62,16 @@ fn flows<'a>(of: Subsystems<'a>, metrics: &mut Metrics<'a>) {
         .add([], local_flows);
     let help = "Flows that are not on the best path, by reason; local ones too.";
     let family = metrics.gauge("fastpath_flow_reasons", help);
-    for (reason, number) in of.conntrack.flows().reasons() {
+    for (reason, number) in state.conntrack.flows().reasons() {
         family.add([("reason", reason.name())], number);
     }
     metrics
         .gauge("fastpath_flows_unlisted", "Connections for which the flow table has no place.")
-        .add([], of.conntrack.flows().unlisted());
+        .add([], state.conntrack.flows().unlisted());
 }
 
-fn hosts<'a>(of: Subsystems<'a>, metrics: &mut Metrics<'a>) {
-    let (flows, network) = (of.conntrack.flows(), of.network.view());
+fn hosts<'a>(state: Subsystems<'a>, metrics: &mut Metrics<'a>) {
+    let (flows, network) = (state.conntrack.flows(), state.network.view());
     let help = "Bytes sent (up) and received (down) by the busiest hosts and by all others, \
                 each from the time it is counted apart.";
     let family = metrics.counter("fastpath_host_bytes_total", help);
@@ -95,8 +94,8 @@ fn hosts<'a>(of: Subsystems<'a>, metrics: &mut Metrics<'a>) {
     }
 }
 
-fn engine<'a>(of: Subsystems<'a>, metrics: &mut Metrics<'a>) {
-    let report = of.offload.report(of.now);
+fn engine<'a>(state: Subsystems<'a>, metrics: &mut Metrics<'a>) {
+    let report = state.offload.report(state.now);
     let states = [
         ("fastpath_engine_active", "1 for the engine in force.", report.active),
         ("fastpath_engine_wanted", "1 for the engine that is configured or set.", report.wanted),
@@ -112,12 +111,12 @@ fn engine<'a>(of: Subsystems<'a>, metrics: &mut Metrics<'a>) {
         .add([], report.devices.len());
 }
 
-/// Returns exits by device; `other` for ports without a map element. Leaves out ports that are
-/// gone: in another series their packets would look like packets of one scrape.
-fn exits(of: Subsystems<'_>) -> BTreeMap<&str, PortExits> {
+/// Returns exits by device, with `other` for ports without a map element. Omits removed ports,
+/// whose totals would look like a burst in another series.
+fn exits(state: Subsystems<'_>) -> BTreeMap<&str, PortExits> {
     let mut devices: BTreeMap<&str, PortExits> = BTreeMap::new();
-    for (ifindex, exits) in of.offload.ebpf().exits().ports() {
-        let device = match of.network.topology().link(ifindex) {
+    for (ifindex, exits) in state.offload.ebpf().exits().ports() {
+        let device = match state.network.topology().link(ifindex) {
             Some(link) => &*link.name,
             None if ifindex == 0 => "other",
             None => continue,
@@ -127,12 +126,12 @@ fn exits(of: Subsystems<'_>) -> BTreeMap<&str, PortExits> {
     devices
 }
 
-fn programs<'a>(of: Subsystems<'a>, metrics: &mut Metrics<'a>) {
-    let ebpf = of.offload.ebpf();
+fn programs<'a>(state: Subsystems<'a>, metrics: &mut Metrics<'a>) {
+    let ebpf = state.offload.ebpf();
     let help = "Packets that an eBPF program has treated, by port and verdict: forwarded, \
                 dropped, or why they went to the stack.";
     let family = metrics.counter("fastpath_ebpf_packets_total", help);
-    for (device, exits) in exits(of) {
+    for (device, exits) in exits(state) {
         for (exit, packets) in Out::ALL.iter().zip(exits.total().out) {
             family.add([("device", device), ("exit", exit.name())], packets);
         }

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Metrics of intrusion prevention: state of Suricata, queues, verdicts, alerts by severity and
-//! action, blocked sources, rules and their age.
+//! Metrics of intrusion prevention and of its rules.
 
 use metrics::Metrics;
 
@@ -11,16 +10,16 @@ use crate::rules::RulesSummary;
 /// Labels of alerts about packets that passed, and about dropped packets.
 const ACTIONS: [&str; 2] = ["allowed", "blocked"];
 
-pub(super) fn add<'a>(of: Subsystems<'a>, metrics: &mut Metrics<'a>) {
-    suricata(of, metrics);
-    queues(of, metrics);
-    verdicts(of, metrics);
-    alerts(of, metrics);
-    rules(of, metrics);
+pub(super) fn add<'a>(state: Subsystems<'a>, metrics: &mut Metrics<'a>) {
+    suricata(state, metrics);
+    queues(state, metrics);
+    verdicts(state, metrics);
+    alerts(state, metrics);
+    rules(state, metrics);
 }
 
-fn suricata<'a>(of: Subsystems<'a>, metrics: &mut Metrics<'a>) {
-    let inspection = &of.ips.inspection();
+fn suricata<'a>(state: Subsystems<'a>, metrics: &mut Metrics<'a>) {
+    let inspection = &state.ips.inspection();
     let current = inspection.condition().state;
     let family = metrics.gauge("fastpath_ips_state", "1 for the state of intrusion prevention.");
     for state in ips::State::ALL {
@@ -40,8 +39,8 @@ fn suricata<'a>(of: Subsystems<'a>, metrics: &mut Metrics<'a>) {
         .add([], inspection.restarts());
 }
 
-fn queues<'a>(of: Subsystems<'a>, metrics: &mut Metrics<'a>) {
-    let inspection = of.ips.inspection();
+fn queues<'a>(state: Subsystems<'a>, metrics: &mut Metrics<'a>) {
+    let inspection = state.ips.inspection();
     let queues = &inspection.seen().queues;
     if queues.is_empty() {
         return;
@@ -68,9 +67,9 @@ fn queues<'a>(of: Subsystems<'a>, metrics: &mut Metrics<'a>) {
     }
 }
 
-fn verdicts<'a>(of: Subsystems<'a>, metrics: &mut Metrics<'a>) {
+fn verdicts<'a>(state: Subsystems<'a>, metrics: &mut Metrics<'a>) {
     const KINDS: [&str; 2] = ["inspected", "uninspected"];
-    let inspection = of.ips.inspection();
+    let inspection = state.ips.inspection();
     let counted = inspection.suricata_counters();
     let help = "Packets by Suricata's verdict, since its start.";
     let family = metrics.counter("fastpath_ips_verdict_packets_total", help);
@@ -95,8 +94,8 @@ fn verdicts<'a>(of: Subsystems<'a>, metrics: &mut Metrics<'a>) {
     }
 }
 
-fn alerts<'a>(of: Subsystems<'a>, metrics: &mut Metrics<'a>) {
-    let events = of.ips.events();
+fn alerts<'a>(state: Subsystems<'a>, metrics: &mut Metrics<'a>) {
+    let events = state.ips.events();
     let family = metrics.counter("fastpath_alerts_total", "Alerts by severity and action.");
     for (severity, numbers) in events.severities.counted() {
         for (action, number) in ACTIONS.into_iter().zip(numbers) {
@@ -109,22 +108,22 @@ fn alerts<'a>(of: Subsystems<'a>, metrics: &mut Metrics<'a>) {
     for (action, number) in ACTIONS.into_iter().zip(unread) {
         family.add([("action", action)], number);
     }
-    let inspection = of.ips.inspection();
+    let inspection = state.ips.inspection();
     metrics
         .gauge("fastpath_blocked_sources", "Sources that are blocked now.")
-        .add([], inspection.living_blocks(of.now.mono));
+        .add([], inspection.active_blocks(state.now.mono));
     metrics
         .counter("fastpath_blocked_packets_total", "Packets of blocked sources.")
         .add([], inspection.counter("blocked").packets);
 }
 
-fn rules<'a>(of: Subsystems<'a>, metrics: &mut Metrics<'a>) {
-    let current = of.rules.summary();
+fn rules<'a>(state: Subsystems<'a>, metrics: &mut Metrics<'a>) {
+    let current = state.rules.summary();
     let family = metrics.gauge("fastpath_rules_state", "1 for the state of the rule updates.");
     for state in RulesSummary::ALL {
         family.add([("state", state.name())], state == current);
     }
-    let counted = of.ips.inspection().seen().rules.unwrap_or_default();
+    let counted = state.ips.inspection().seen().rules.unwrap_or_default();
     let family = metrics.gauge("fastpath_rules", "Rules of Suricata, in force or refused by it.");
     family.add([("state", "loaded")], counted.loaded);
     family.add([("state", "failed")], counted.failed);
@@ -132,12 +131,12 @@ fn rules<'a>(of: Subsystems<'a>, metrics: &mut Metrics<'a>) {
         (
             "fastpath_rules_updated_timestamp_seconds",
             "When the rules in force were made; absent: only built-in rules are in force.",
-            of.rules.updated_ms(),
+            state.rules.updated_ms(),
         ),
         (
             "fastpath_rules_checked_timestamp_seconds",
             "When their sources were last reached; absent: only built-in rules are in force.",
-            of.rules.checked_ms(),
+            state.rules.checked_ms(),
         ),
     ];
     for (name, help, ms) in times.into_iter().filter(|(_, _, ms)| *ms != 0) {

@@ -9,20 +9,19 @@ use crate::api::Subsystems;
 use crate::metrics::seconds;
 use crate::network::wan::Wan;
 
-/// Limit of WAN interfaces with metrics.
 const MAX_WANS: usize = 32;
 
-pub(super) fn add<'a>(of: Subsystems<'a>, metrics: &mut Metrics<'a>) {
-    conntrack(of, metrics);
-    let wans = of.network.wans(of.sys.rates(), of.now);
-    wan(of, &wans[..wans.len().min(MAX_WANS)], metrics);
+pub(super) fn add<'a>(state: Subsystems<'a>, metrics: &mut Metrics<'a>) {
+    conntrack(state, metrics);
+    let wans = state.network.wans(state.sys.rates(), state.now);
+    wan(state, &wans[..wans.len().min(MAX_WANS)], metrics);
 }
 
-fn conntrack<'a>(of: Subsystems<'a>, metrics: &mut Metrics<'a>) {
-    let (facts, refresh) = (of.sys.facts(), of.conntrack.refresh());
+fn conntrack<'a>(state: Subsystems<'a>, metrics: &mut Metrics<'a>) {
+    let (facts, refresh) = (state.sys.facts(), state.conntrack.refresh());
     metrics
         .gauge("fastpath_conntrack_entries", "Connections of conntrack.")
-        .add([], of.conntrack_total());
+        .add([], state.conntrack_total());
     metrics
         .gauge("fastpath_conntrack_entries_limit", "Most connections of conntrack; 0: unknown.")
         .add([], facts.conntrack_max);
@@ -30,7 +29,7 @@ fn conntrack<'a>(of: Subsystems<'a>, metrics: &mut Metrics<'a>) {
     metrics.counter("fastpath_conntrack_refused_total", help).add([], facts.refused);
     let help = "Times that conntrack was read again because events were lost.";
     metrics.counter("fastpath_conntrack_resyncs_total", help).add([], refresh.resyncs());
-    let (dumps, spent) = refresh.all();
+    let (dumps, spent) = refresh.totals();
     metrics
         .counter("fastpath_conntrack_dumps_total", "Times that conntrack's table was read.")
         .add([], dumps);
@@ -43,7 +42,7 @@ fn conntrack<'a>(of: Subsystems<'a>, metrics: &mut Metrics<'a>) {
         .add([], refresh.interval().as_secs_f64());
 }
 
-fn wan<'a>(of: Subsystems<'a>, wans: &[Wan], metrics: &mut Metrics<'a>) {
+fn wan<'a>(state: Subsystems<'a>, wans: &[Wan], metrics: &mut Metrics<'a>) {
     let label = |wan: &Wan| [("interface", Cow::Owned(wan.name.clone()))];
     let family = metrics.gauge("fastpath_wan_up", "1 if the WAN interface is up.");
     for wan in wans {
@@ -57,13 +56,13 @@ fn wan<'a>(of: Subsystems<'a>, wans: &[Wan], metrics: &mut Metrics<'a>) {
     let help = "How long the WAN interface has been up; 0: it is down.";
     let family = metrics.gauge("fastpath_wan_uptime_seconds", help);
     for wan in wans {
-        let up = if wan.up { of.now.unix_ms.saturating_sub(wan.up_since_ms) } else { 0 };
+        let up = if wan.up { state.now.unix_ms.saturating_sub(wan.up_since_ms) } else { 0 };
         family.add_owned(label(wan), seconds(up));
     }
     let help = "Times that the WAN interface came up again since the daemon started.";
     let family = metrics.counter("fastpath_wan_reconnects_total", help);
     for wan in wans {
-        family.add_owned(label(wan), of.network.reconnects(&wan.name));
+        family.add_owned(label(wan), state.network.reconnects(&wan.name));
     }
     let help = "Device, port and protocol of the WAN interface; always 1.";
     let family = metrics.gauge("fastpath_wan_info", help);

@@ -45,7 +45,6 @@ fn labels(labels: &Value) -> String {
     if labels.is_empty() { String::new() } else { format!("{{{}}}", labels.join(",")) }
 }
 
-/// Returns every series and its value.
 fn series(answer: &Value) -> BTreeMap<String, String> {
     let text = text(answer);
     let lines = text.lines().filter(|line| !line.starts_with('#'));
@@ -60,7 +59,6 @@ fn read(core: &mut Core) -> BTreeMap<String, String> {
     series(&ask(core, "metrics", json!({})))
 }
 
-/// Runs a dump of these entries.
 fn dump(core: &mut Core, second: u64, entries: &[Entry]) {
     let now = Now { mono: Duration::from_secs(second), unix_ms: 1_000_000 + second * 1000 };
     core.set_clock(now, Duration::ZERO);
@@ -162,7 +160,7 @@ fn every_family_has_a_series_in_the_golden_output() {
 
 /// In another series, the packets of a removed port would look like packets of the last minute.
 #[test]
-fn packets_of_a_port_that_is_gone_do_not_move_to_another_series() {
+fn packets_of_a_removed_port_do_not_move_to_another_series() {
     let mut core = running();
     core.configuration_read(&configuration("ebpf"));
     attach(&mut core, &[1, 2, 500]);
@@ -234,7 +232,7 @@ fn counters_of_a_hundred_thousand_flows_never_decrease() {
     dump(&mut core, 4, &all);
     let before = read(&mut core);
     assert_eq!(core.conntrack().flows().len(), 100_000);
-    // A third ends by an event with its last bytes, a third without one, a third goes on.
+    // A third of the flows ends with an event, a third ends without one, and a third continues.
     let (third, ends) = (all.len() / 3, all.len() / 3 * 2);
     let ended = all[..third].iter().map(|entry| Event::Destroy(grown(*entry, 2)));
     core.entries_changed(&ended.collect::<Vec<_>>());

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Builds the answer of `topology`: links, bridges, PPPoE sessions, interfaces, hosts, routing
-//! policies and hosts that moved.
+//! Builds the answer of `topology`.
 
 use std::net::IpAddr;
 

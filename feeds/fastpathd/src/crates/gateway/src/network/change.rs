@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Maps changes of the network to dependencies of eBPF entries, and finds changes that may reroute
-//! other flows: routing rules, VRFs, and routes with a source or several next hops.
+//! Maps changes of the network to dependencies of eBPF entries, and finds rerouted flows.
 
 use std::net::IpAddr;
 
 use ebpf::dependency::{Dependency, DependencyChange};
 use topology::{Change as NetworkChange, LinkKind, Topology};
 
-/// Converts a change of the network to a change of dependencies.
 pub(super) fn change_of(change: &NetworkChange) -> DependencyChange {
     let host = |address: IpAddr| {
         DependencyChange::Route(address, if address.is_ipv4() { 32 } else { 128 })
@@ -46,8 +44,7 @@ pub(super) fn shrinks(change: &NetworkChange, topology: &Topology) -> bool {
     topology.link(link.index).is_some_and(|known| link.mtu < known.mtu || link.mtu6 < known.mtu6)
 }
 
-/// Returns true if this change may reroute flows that do not depend on the changed object: routing
-/// rules, VRFs, and routes that do not apply to every packet to their destination.
+/// Returns true if this change may reroute flows that do not depend on the changed object.
 pub(super) fn decides_routes(change: &NetworkChange, topology: &Topology) -> bool {
     let vrf = |index| {
         let kind = topology.link(index).map(|link| &link.kind);

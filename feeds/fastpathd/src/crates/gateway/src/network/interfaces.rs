@@ -9,14 +9,12 @@ use serde::Serialize;
 use serde_json::Value;
 use uci::{Package, Section};
 
-/// An interface of `/etc/config/network`, from `network.interface dump`. Serialized as in the
-/// answer of `topology`.
+/// An interface of `/etc/config/network`, from `network.interface dump`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub(crate) struct Interface {
     pub(crate) name: String,
     /// Firewall zone; empty without a zone.
     pub(crate) zone: String,
-    /// The zone leads to the Internet.
     #[serde(skip)]
     pub(crate) outer: bool,
     pub(crate) proto: String,
@@ -38,7 +36,7 @@ pub(crate) struct Interface {
     pub(crate) error: String,
 }
 
-/// Settings of the firewall that matter to the daemon.
+/// Settings of the firewall that the daemon uses.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Firewall {
     zone_of: HashMap<String, String>,
@@ -49,7 +47,7 @@ pub(crate) struct Firewall {
     outer: BTreeSet<String>,
     /// fw4's own flow offloading is enabled.
     pub(crate) own_offload: bool,
-    /// Openings to the Internet, except openings of single services.
+    /// Exposures to the Internet, except exposures of single services.
     pub(crate) exposures: Vec<Exposure>,
 }
 
@@ -78,7 +76,6 @@ impl Firewall {
         }
     }
 
-    /// Returns all zones, with or without networks.
     pub(crate) fn zones(&self) -> impl Iterator<Item = &str> {
         self.zones.iter().map(String::as_str)
     }

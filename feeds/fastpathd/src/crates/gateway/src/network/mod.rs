@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The network around the router: links and routes from the kernel, interfaces from netifd, and
-//! zones from the firewall. Handles their changes.
+//! The network around the router, from the kernel, netifd and the firewall's configuration.
 
 use std::collections::BTreeSet;
 use std::net::IpAddr;
@@ -39,36 +38,33 @@ pub(crate) mod wan;
 mod zones;
 
 /// Seconds between readings of interfaces: netifd sends no event for a new uptime or description.
-const INTERFACES_EVERY: u32 = 10;
+const INTERFACES_INTERVAL_S: u32 = 10;
 
-/// Shortest interval between updates of the hosts that keep moving; a new host replaces the table.
-const ROAMING_EVERY: Duration = Duration::from_secs(4);
-/// Shortest interval between updates that add no host.
-const ROAMING_CALM: Duration = Duration::from_secs(60);
+/// Minimum interval between updates of the hosts that keep moving; a new host replaces the table.
+const MIN_ROAMING_INTERVAL: Duration = Duration::from_secs(4);
+/// Minimum interval between updates that only remove hosts.
+const MIN_ROAMING_REMOVAL_INTERVAL: Duration = Duration::from_secs(60);
 
 /// Time after which the daemon continues without interfaces: netifd may never answer.
-const WITHOUT_INTERFACES: Duration = Duration::from_secs(15);
+const INTERFACES_TIMEOUT: Duration = Duration::from_secs(15);
 
 #[derive(Debug)]
 pub enum Event {
     /// The kernel's links, addresses, routes or neighbours changed.
     Changed(Vec<Change>),
-    /// netifd reports that interfaces changed.
     InterfacesChanged,
     /// The answer of `network.interface dump`.
     Interfaces(Value),
     /// Values of UCI package firewall.
     Firewall(Value),
-    /// The kernel's answers to route lookups; `None` if it could not be asked.
+    /// The kernel's answers to route lookups; `None` if the lookups failed.
     RoutesAnswered(RouteBatch, Option<Vec<(RouteQuery, RouteAnswer)>>),
 }
 
-/// A request to netifd or to the kernel.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Effect {
     /// Call `network.interface dump`.
     ReadInterfaces,
-    /// Look up routes in the kernel.
     AskRoutes(RouteBatch),
 }
 
@@ -90,7 +86,6 @@ pub struct State {
     lookup: Lookup,
     /// The topology has changed since the interfaces were read.
     interfaces_stale: bool,
-    /// Seconds since the interfaces were read.
     interfaces_age: u32,
 }
 
@@ -111,17 +106,14 @@ impl State {
         self.view.topology()
     }
 
-    /// Returns the moves of hosts within the last hour.
     pub(crate) fn moves(&self) -> &Moves {
         &self.moves
     }
 
-    /// Returns the addresses of hosts that keep moving.
     pub(crate) fn roaming(&self) -> &BTreeSet<IpAddr> {
         &self.roaming
     }
 
-    /// Returns how often an interface has reconnected since the daemon started.
     pub(crate) fn reconnects(&self, interface: &str) -> u64 {
         self.reconnects.of(interface)
     }
@@ -130,37 +122,31 @@ impl State {
         &self.firewall
     }
 
-    /// Returns true if the kernel's topology has been read.
     pub fn is_known(&self) -> bool {
         self.topology_known
     }
 
-    /// Returns true if the firewall's zones have been read.
     pub(crate) fn zones_known(&self) -> bool {
         self.firewall_known
     }
 
     /// Returns true if topology and interfaces have been read, or netifd had enough time to answer.
     pub(crate) fn is_complete(&self, now: Now) -> bool {
-        self.topology_known && (self.interfaces_known || now.mono >= WITHOUT_INTERFACES)
+        self.topology_known && (self.interfaces_known || now.mono >= INTERFACES_TIMEOUT)
     }
 
-    /// Returns the devices of each zone and VLAN.
     pub(crate) fn segments(&self) -> Segments {
         zones::segments(&self.firewall, self.view.interfaces(), self.topology())
     }
 
-    /// Returns the devices that inspection can be configured to use.
     pub(crate) fn ports(&self) -> Vec<ips::CapturePort> {
         zones::ports(self.topology())
     }
 
-    /// Returns the networks of zones that do not lead to the Internet.
     pub(crate) fn home(&self) -> Vec<Network> {
         zones::home(&self.firewall, self.view.interfaces())
     }
 
-    /// Returns the interfaces that lead to the Internet.
     pub(crate) fn wans(&self, rates: &NetMeter, now: Now) -> Vec<Wan> {
         let interfaces = self.view.interfaces();
         let seen_ms = now.unix_ms_at(self.interfaces_seen);
@@ -171,10 +157,10 @@ impl State {
         self.view.set_names(Names::parse(leases, hosts));
     }
 
-    /// Requests a reading of the interfaces if that is due. Called once a second.
+    /// Requests a reading of the interfaces if due. Called once a second.
     pub(crate) fn second(&mut self) -> Option<Effect> {
         self.interfaces_age += 1;
-        let due = self.interfaces_stale || self.interfaces_age >= INTERFACES_EVERY;
+        let due = self.interfaces_stale || self.interfaces_age >= INTERFACES_INTERVAL_S;
         due.then(|| {
             self.interfaces_stale = false;
             self.interfaces_age = 0;
@@ -182,14 +168,12 @@ impl State {
         })
     }
 
-    /// Sets the `values` of UCI package firewall.
     pub(crate) fn firewall_read(&mut self, values: &Value) {
         self.firewall = Firewall::parse(values);
         self.firewall_known = true;
     }
 
-    /// Handles the answer of `network.interface dump`. Returns true if policies may concern other
-    /// devices now.
+    /// Handles an answer of netifd. Returns true if policies may apply to other devices.
     pub(crate) fn interfaces_read(&mut self, dump: &Value, now: Now) -> bool {
         self.interfaces_age = 0;
         self.interfaces_seen = now;
@@ -203,12 +187,12 @@ impl State {
     /// Updates the hosts that keep moving. Returns true if they changed. Called once a second.
     pub(crate) fn roaming_second(&mut self, now: Now) -> bool {
         let since = now.mono.saturating_sub(self.roaming_at);
-        if since < ROAMING_EVERY {
+        if since < MIN_ROAMING_INTERVAL {
             return false;
         }
         let found = self.moves.restless(self.view.topology(), now);
         let more = !found.is_subset(&self.roaming);
-        if found == self.roaming || (!more && since < ROAMING_CALM) {
+        if found == self.roaming || (!more && since < MIN_ROAMING_REMOVAL_INTERVAL) {
             return false;
         }
         self.roaming = found;
@@ -234,14 +218,14 @@ impl State {
             self.stations.learn(&change, &mut all.moved);
             let dependency = change_of(&change);
             let decides = decides_routes(&change, self.view.topology());
-            let mut with_it = all.in_flowtable.clone();
-            with_it.add(&change, self.view.topology());
-            let less = shrinks(&change, self.view.topology());
+            let mut in_flowtable = all.in_flowtable.clone();
+            in_flowtable.add(&change, self.view.topology());
+            let shrunk = shrinks(&change, self.view.topology());
             if self.view.change(change) {
                 all.dependencies.push(dependency);
                 all.rerouted |= decides;
-                all.shrunk |= less;
-                all.in_flowtable = with_it;
+                all.shrunk |= shrunk;
+                all.in_flowtable = in_flowtable;
             }
         }
         if all.dependencies.is_empty() && self.topology_known {
@@ -253,7 +237,7 @@ impl State {
         Some(all)
     }
 
-    /// Requests the route lookups that are due, unless a batch is under way or has failed.
+    /// Requests the route lookups that are due, unless a batch is pending or has failed.
     pub(crate) fn ask_routes(&mut self) -> Option<Effect> {
         self.lookup.ask(self.view.topology()).map(Effect::AskRoutes)
     }
@@ -264,8 +248,7 @@ impl State {
         self.ask_routes()
     }
 
-    /// Handles the kernel's answers; `None` if it could not be asked. Returns true if a route has
-    /// changed.
+    /// Handles answers to route lookups. Returns true if a route has changed.
     pub(crate) fn routes_answered(
         &mut self,
         batch: &RouteBatch,
@@ -281,12 +264,10 @@ impl State {
 pub(crate) struct Changed {
     /// Changed objects that eBPF entries may depend on.
     pub(crate) dependencies: Vec<DependencyChange>,
-    /// Hosts that have moved.
     pub(crate) moved: Vec<Moved>,
     /// Flows that do not depend on a changed object may be rerouted, too.
     pub(crate) rerouted: bool,
     /// Flows of the flowtable that may be rerouted.
     pub(crate) in_flowtable: Rerouted,
-    /// A link's MTU is smaller.
     pub(crate) shrunk: bool,
 }

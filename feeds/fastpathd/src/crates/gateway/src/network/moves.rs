@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Keeps the hosts that moved to another port or MAC within the last hour, for the history of a
-//! flow and for the doctor.
+//! Records the hosts that moved to another port or MAC within the last hour.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::net::IpAddr;
@@ -13,21 +12,19 @@ use topology::{Mac, Topology};
 use crate::network::stations::{Moved, forwards_to};
 
 const HOUR: Duration = Duration::from_secs(3600);
-/// Limit of hosts. Beyond it, the host without a move for the longest time is dropped.
-const HOSTS: usize = 256;
-/// A host with this many moves within `RESTLESS` keeps moving, so the flowtable is no longer
-/// renewed for it.
-const OFTEN: usize = 4;
-const RESTLESS: Duration = Duration::from_secs(60);
-/// Limit of the addresses of hosts that keep moving.
+/// Limit of hosts. A full table evicts the host whose last move is oldest.
+const MAX_HOSTS: usize = 256;
+/// Moves within `RESTLESS_WINDOW` after which the flowtable is not renewed for a host.
+const RESTLESS_MOVES: usize = 4;
+const RESTLESS_WINDOW: Duration = Duration::from_secs(60);
 const MAX_RESTLESS: usize = 256;
 /// Limit of moves per host; only a flapping host has more.
-const EACH: usize = 64;
+const MAX_MOVES: usize = 64;
 
 /// A host that moved within the last hour (`topology.json`, `RoamingHost`).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub(crate) struct RoamingHost {
-    /// Empty for an address that moved to another MAC.
+    /// MAC of a host that moved to another port; empty for a host that changed its MAC.
     mac: String,
     addresses: Vec<IpAddr>,
     kind: MoveKind,
@@ -55,7 +52,7 @@ struct Host {
     /// Addresses at the last move.
     addresses: Vec<IpAddr>,
     kind: MoveKind,
-    /// Never empty.
+    /// Recorded moves, oldest first; at least one.
     moves: VecDeque<Move>,
 }
 
@@ -65,7 +62,7 @@ pub(crate) struct Moves {
 }
 
 impl Moves {
-    /// Notes moves, with port names from `topology`.
+    /// Records moves, with port names from `topology`.
     pub(crate) fn note(&mut self, moved: &[Moved], topology: &Topology, now: Now) {
         for one in moved {
             let (key, kind, addresses, from, to) = match *one {
@@ -82,7 +79,7 @@ impl Moves {
                 }
             };
             self.expire(now);
-            if !self.hosts.contains_key(&key) && self.hosts.len() >= HOSTS {
+            if !self.hosts.contains_key(&key) && self.hosts.len() >= MAX_HOSTS {
                 self.evict_oldest();
             }
             let host = self.hosts.entry(key).or_insert_with(|| Host {
@@ -91,14 +88,13 @@ impl Moves {
                 moves: VecDeque::new(),
             });
             host.addresses = addresses;
-            if host.moves.len() == EACH {
+            if host.moves.len() == MAX_MOVES {
                 host.moves.pop_front();
             }
             host.moves.push_back(Move { at: now, from, to });
         }
     }
 
-    /// Drops moves older than an hour.
     fn expire(&mut self, now: Now) {
         self.hosts.retain(|_, host| {
             host.moves.retain(|each| is_recent(each, now));
@@ -115,9 +111,11 @@ impl Moves {
     /// Returns the addresses of hosts that keep moving. Excludes routers, because flows through
     /// them have other addresses.
     pub(crate) fn restless(&self, topology: &Topology, now: Now) -> BTreeSet<IpAddr> {
-        let lately = |each: &&Move| now.mono.saturating_sub(each.at.mono) < RESTLESS;
-        let often =
-            self.hosts.values().filter(|host| host.moves.iter().filter(lately).count() >= OFTEN);
+        let lately = |each: &&Move| now.mono.saturating_sub(each.at.mono) < RESTLESS_WINDOW;
+        let often = self
+            .hosts
+            .values()
+            .filter(|host| host.moves.iter().filter(lately).count() >= RESTLESS_MOVES);
         let mut found: BTreeSet<IpAddr> =
             often.flat_map(|host| host.addresses.iter().copied()).collect();
         for router in topology.routes().filter_map(|route| route.gateway) {
@@ -129,13 +127,12 @@ impl Moves {
         found
     }
 
-    /// Returns the newest `most` moves of hosts with these addresses since `since_ms`, oldest
-    /// first.
+    /// Returns the newest `limit` moves of these addresses since `since_ms`, oldest first.
     pub(crate) fn of(
         &self,
         addresses: &[IpAddr],
         since_ms: u64,
-        most: usize,
+        limit: usize,
         now: Now,
     ) -> Vec<HostMove> {
         let mut found = Vec::new();
@@ -151,7 +148,7 @@ impl Moves {
         }
         found.retain(|each| each.at_ms >= since_ms);
         found.sort_by_key(|each| each.at_ms);
-        found.split_off(found.len().saturating_sub(most))
+        found.split_off(found.len().saturating_sub(limit))
     }
 
     /// Returns the hosts that moved within the last hour, most moves first.
@@ -232,7 +229,7 @@ mod tests {
         for second in 0..200 {
             moves.note(&[moved(1)], &topology, at(second));
         }
-        assert_eq!(counts(&moves, 200)[0].1, EACH);
+        assert_eq!(counts(&moves, 200)[0].1, MAX_MOVES);
         for number in 0..1000_u32 {
             let [_, _, a, b] = number.to_be_bytes();
             let mac = Mac([2, 0, 0, 0, a, b]);
@@ -240,7 +237,7 @@ mod tests {
             let one = Moved::Neighbour { address, from: mac, to: Mac([2; 6]) };
             moves.note(&[one], &topology, at(300 + u64::from(number)));
         }
-        assert!(moves.hosts.len() <= HOSTS, "{}", moves.hosts.len());
+        assert!(moves.hosts.len() <= MAX_HOSTS, "{}", moves.hosts.len());
         assert!(!moves.of(&[IpAddr::from([10, 9, 3, 231])], 0, 16, at(1301)).is_empty());
     }
 
@@ -250,14 +247,14 @@ mod tests {
         let all: Vec<Moved> = (0..=255).map(moved).collect();
         moves.note(&all, &topology, at(10));
         moves.note(&[moved(9)], &topology, at(20));
-        assert_eq!(moves.hosts.len(), HOSTS, "a known host needs no room");
+        assert_eq!(moves.hosts.len(), MAX_HOSTS, "a known host evicts no other");
         let other = Moved::Neighbour {
             address: IpAddr::from([10, 9, 0, 1]),
             from: Mac([2; 6]),
             to: Mac([4; 6]),
         };
         moves.note(&[other], &topology, at(30));
-        assert_eq!(moves.hosts.len(), HOSTS);
+        assert_eq!(moves.hosts.len(), MAX_HOSTS);
         assert_eq!(counts(&moves, 40)[0], (IpAddr::from([10, 0, 0, 9]), 2));
     }
 }

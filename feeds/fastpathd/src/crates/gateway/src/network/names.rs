@@ -72,7 +72,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_with_control_characters_is_left_out() {
+    fn a_name_with_control_characters_is_ignored() {
         for name in
             ["a\u{b}b", "\u{1b}[2Jevil", "a\u{7f}", "a\u{85}b", "\u{202e}gpj.exe", "a\u{2066}"]
         {

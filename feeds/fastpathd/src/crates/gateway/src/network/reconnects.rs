@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Counts how often each interface has reconnected since the daemon started, for example a PPPoE
-//! session. netifd reports uptimes, so an interface that was down between two readings counts, too.
+//! Counts the reconnects of each interface since the daemon started. netifd's uptimes also show an
+//! interface that was down between two readings.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -9,7 +9,7 @@ use crate::network::interfaces::Interface;
 
 /// Tolerance of start times, because netifd's uptimes are whole seconds.
 const ROUNDING: Duration = Duration::from_secs(2);
-/// Tolerance for an interface that was not seen down: netifd's answer may wait for the daemon.
+/// Tolerance for an interface that was not seen down, because netifd's answer may be handled late.
 const DELAY: Duration = Duration::from_secs(5);
 
 #[derive(Debug, Default)]
@@ -48,7 +48,6 @@ impl Reconnects {
         }
     }
 
-    /// Returns the number of reconnects of this interface.
     pub(crate) fn of(&self, name: &str) -> u64 {
         self.0.get(name).map_or(0, |known| known.times)
     }
@@ -80,7 +79,7 @@ mod tests {
         assert_eq!(read(&mut reconnects, 45, Some(24)), 1);
     }
 
-    /// The uptime is older than `now` if netifd's answer waits for the daemon.
+    /// The uptime is older than `now` if netifd's answer is handled late.
     #[test]
     fn a_delayed_answer_is_not_a_reconnect() {
         let mut reconnects = Reconnects::default();
@@ -88,7 +87,7 @@ mod tests {
         assert_eq!(read(&mut reconnects, 19, Some(13)), 0, "4 s late");
         assert_eq!(read(&mut reconnects, 25, Some(23)), 0);
         assert_eq!(read(&mut reconnects, 31, Some(25)), 0, "late again");
-        // The first answer is the late one.
+        // The first answer arrives late.
         let mut reconnects = Reconnects::default();
         assert_eq!(read(&mut reconnects, 9, Some(3)), 0);
         assert_eq!(read(&mut reconnects, 15, Some(13)), 0);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! Finds flows of the flowtable that a change of routes or links may reroute. An entry keeps its
-//! routes, and the kernel checks them only where it sends to a neighbour by itself: not below a
-//! bridge, a VLAN or a PPPoE session.
+//! routes. The kernel checks them only if it sends to a neighbour itself, not below a bridge, a
+//! VLAN or a PPPoE session.
 
 use config::Network;
 use flows::FlowTable;

@@ -12,17 +12,13 @@ use topology::{RouteBatch, Topology};
 /// ```
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) enum Lookup {
-    /// The kernel may be asked.
     #[default]
     Ready,
-    /// A batch has not been answered yet.
     Asking,
-    /// The last batch could not be answered.
     Failed,
 }
 
 impl Lookup {
-    /// Returns the lookups that are due, unless a batch is under way or has failed.
     pub(crate) fn ask(&mut self, topology: &Topology) -> Option<RouteBatch> {
         match self {
             Self::Ready => {
@@ -34,12 +30,10 @@ impl Lookup {
         }
     }
 
-    /// Handles the end of a batch; false if the kernel could not be asked.
-    pub(crate) fn answered(&mut self, well: bool) {
-        *self = if well { Self::Ready } else { Self::Failed };
+    pub(crate) fn answered(&mut self, succeeded: bool) {
+        *self = if succeeded { Self::Ready } else { Self::Failed };
     }
 
-    /// Allows lookups again after a failure.
     pub(crate) fn retry(&mut self) {
         if *self == Self::Failed {
             *self = Self::Ready;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Detects stations that move to another port of a bridge, or to another network card.
+//! Detects stations that move to another port of a bridge, and addresses that move to another MAC.
 //!
-//! An entry of the flowtable keeps the port and MAC that it was created with, as long as packets
-//! arrive. So packets to a station that has moved go to its old port.
+//! A flowtable entry keeps its port and MAC while packets arrive, so packets to a station that has
+//! moved would go to its old port.
 
 use std::collections::{BTreeSet, HashMap};
 use std::hash::Hash;
@@ -10,10 +10,9 @@ use std::net::IpAddr;
 
 use topology::{Change, Mac, NeighbourState, Topology};
 
-/// Limit of stations of each kind, since any host can invent MACs. Beyond it, all are dropped.
-const LIMIT: usize = 8192;
+/// Limit of stations of each kind. Any host can invent MACs, so a full table is cleared.
+const MAX_STATIONS: usize = 8192;
 
-/// A station that has moved.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Moved {
     /// A station behind a bridge has moved to another port.
@@ -22,8 +21,8 @@ pub(crate) enum Moved {
     Neighbour { address: IpAddr, from: Mac, to: Mac },
 }
 
-/// Last places of stations. The kernel forgets sooner: a bridge ages a station out after five
-/// minutes in which the flowtable has forwarded all of its packets.
+/// Last known ports and MACs of stations. A bridge ages out a station after five minutes in which
+/// the flowtable forwards all of its packets, so the kernel's tables do not suffice.
 #[derive(Debug, Default)]
 pub(crate) struct Stations {
     /// Port by bridge, MAC and VLAN.
@@ -59,7 +58,7 @@ impl Stations {
                 self.ports.retain(|(bridge, ..), port| bridge != index && port != index);
                 self.macs.retain(|(link, _), _| link != index);
             }
-            // Keep a station that is gone. The other changes concern no station.
+            // Stations that are gone are kept; the other changes concern no station.
             Change::Fdb(_)
             | Change::FdbGone(_)
             | Change::Neighbour(_)
@@ -85,7 +84,7 @@ fn put<K: Eq + Hash, V: Copy + PartialEq>(
     key: K,
     value: V,
 ) -> Option<V> {
-    if known.len() >= LIMIT && !known.contains_key(&key) {
+    if known.len() >= MAX_STATIONS && !known.contains_key(&key) {
         known.clear();
     }
     known.insert(key, value).filter(|before| *before != value)
@@ -100,7 +99,7 @@ pub(crate) fn all_within(one: &Moved, known: &BTreeSet<IpAddr>, topology: &Topol
     })
 }
 
-/// Returns the addresses behind stations that have moved; `None` for a router, which has any.
+/// Returns the addresses behind stations that have moved; `None` if one is a router.
 pub(crate) fn addresses(moved: &[Moved], topology: &Topology) -> Option<Vec<IpAddr>> {
     let mut found = Vec::new();
     for one in moved {
@@ -117,8 +116,7 @@ pub(crate) fn addresses(moved: &[Moved], topology: &Topology) -> Option<Vec<IpAd
     (!router).then_some(found)
 }
 
-/// Returns false for link-local, multicast and broadcast addresses, which are not hosts of their
-/// own.
+/// Returns false for link-local, multicast and broadcast addresses.
 pub(super) fn forwards_to(address: IpAddr) -> bool {
     match address {
         IpAddr::V4(a) => !a.is_multicast() && !a.is_link_local() && !a.is_broadcast(),
@@ -163,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn a_move_is_detected_after_the_kernel_forgot_the_station() {
+    fn a_move_is_detected_after_the_bridge_aged_out_the_station() {
         let mut stations = Stations::default();
         let gone = [Change::Fdb(seen(1)), Change::FdbGone(seen(1))];
         assert_eq!(moves(&mut stations, &gone), []);
@@ -199,6 +197,6 @@ mod tests {
             let entry = FdbEntry { mac: Mac([2, 0, 0, 0, a, b]), ..seen(1) };
             assert_eq!(moves(&mut stations, &[Change::Fdb(entry)]), []);
         }
-        assert!(stations.ports.len() <= LIMIT);
+        assert!(stations.ports.len() <= MAX_STATIONS);
     }
 }

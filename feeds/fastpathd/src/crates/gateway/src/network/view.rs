@@ -15,8 +15,8 @@ use topology::{Name, RouteAnswer, RouteBatch, RouteQuery, SideKind, Topology};
 use crate::network::interfaces::Interface;
 use crate::network::names::Names;
 
-/// The network around the router. A setter that changes an answer increments the generation, so
-/// that the flow table resolves the sides of its flows again.
+/// A setter that changes an answer increments the generation, so that the flow table resolves the
+/// sides of its flows again.
 #[derive(Debug, Default)]
 pub(crate) struct NetworkView {
     topology: Topology,
@@ -35,7 +35,7 @@ pub(crate) struct NetworkView {
     /// Devices of the flowtable with a driver that may forward flows; `None` if that is unknown.
     hardware: Option<BTreeSet<String>>,
     generation: u64,
-    /// One copy of each name: hundreds of thousands of flows refer to them.
+    /// Shared copies of names, which hundreds of thousands of flows refer to.
     interned: RefCell<HashMap<Name, Rc<str>>>,
 }
 
@@ -81,8 +81,7 @@ impl NetworkView {
         }
     }
 
-    /// Sets the scope of the rules in force: the flowtable's devices, and excluded devices above
-    /// them.
+    /// Sets the devices of the rules in force: in the flowtable, and excluded above it.
     pub(crate) fn set_devices(
         &mut self,
         devices: BTreeSet<String>,
@@ -182,7 +181,6 @@ impl Network for NetworkView {
     }
 }
 
-/// Returns zone, device and addresses of an interface.
 fn place(interface: &Interface) -> (&str, &str, &[String]) {
     (&interface.zone, &interface.device, &interface.addresses)
 }

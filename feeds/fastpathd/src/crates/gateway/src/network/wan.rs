@@ -32,17 +32,14 @@ pub(crate) struct Wan {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Hindrance {
-    /// No reason is known.
     #[serde(rename = "")]
     None,
     /// The interface was switched off. netifd takes an unused port down as well, so the missing
     /// carrier does not indicate a cable fault.
     Disconnected,
-    /// The port is administratively down.
     PortDown,
     /// The port is up and has no carrier.
     NoLink,
-    /// netifd reports an error.
     Failed,
 }
 
@@ -131,7 +128,7 @@ fn wan(interface: &Interface, topology: &Topology, rates: &NetMeter, seen_ms: u6
     });
     let (port, vlan) = below.map(|link| descend(link, topology)).unwrap_or_default();
     let rate = rates.rate(&port);
-    // The kernel knows before netifd that the device is gone.
+    // The kernel reports a removed device before netifd does.
     let device = topology.link_named(&interface.device);
     let up = interface.up && device.is_some_and(|link| link.up);
     let lowest = topology.link_named(&port);
@@ -158,13 +155,13 @@ fn wan(interface: &Interface, topology: &Topology, rates: &NetMeter, seen_ms: u6
 fn descend(link: &Link, topology: &Topology) -> (String, u16) {
     let mut at = link;
     let mut vlan = 0;
-    // No stack of devices is deeper. Limited, so that an inconsistent model cannot cause a hang.
+    // Limited, so that a loop in an inconsistent topology cannot cause a hang.
     for _ in 0..8 {
         if let LinkKind::Vlan { id, .. } = at.kind {
             vlan = id;
         }
-        let stands = matches!(at.kind, LinkKind::Vlan { .. } | LinkKind::Ppp);
-        match topology.lower(at.index).filter(|_| stands) {
+        let is_stacked = matches!(at.kind, LinkKind::Vlan { .. } | LinkKind::Ppp);
+        match topology.lower(at.index).filter(|_| is_stacked) {
             Some(lower) => at = lower,
             None => break,
         }

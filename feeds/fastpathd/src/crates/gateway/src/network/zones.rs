@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Finds the devices of each zone and VLAN and the ports for inspection, which policies and modes
-//! are checked against, and the home networks for Suricata's `HOME_NET`.
+//! Finds the devices of zones and VLANs, the ports for inspection, and `HOME_NET`.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
@@ -60,14 +59,14 @@ fn vlans(topology: &Topology) -> BTreeMap<u16, BTreeSet<String>> {
     vlans
 }
 
-/// Returns the layer 3 device of an interface. Includes the future device of a session that is
-/// down, since packets arrive over it before netifd reports it.
+/// Returns the layer 3 devices of an interface. Includes the future device of a session that is
+/// down, because packets arrive over it before netifd reports it.
 fn devices_of(interface: &Interface) -> Vec<String> {
-    let dialled = match interface.proto.as_str() {
+    let session = match interface.proto.as_str() {
         proto @ ("pppoe" | "pptp" | "l2tp") => Some(format!("{proto}-{}", interface.name)),
         _ => None,
     };
-    let mut devices: BTreeSet<String> = dialled.into_iter().collect();
+    let mut devices: BTreeSet<String> = session.into_iter().collect();
     if !interface.device.is_empty() {
         devices.insert(interface.device.clone());
     }
@@ -76,7 +75,7 @@ fn devices_of(interface: &Interface) -> Vec<String> {
 
 /// Returns the devices that inspection can be configured to use.
 pub(crate) fn ports(topology: &Topology) -> Vec<ips::CapturePort> {
-    let mut carried = carried(topology);
+    let mut upper_devices = upper_devices(topology);
     let routable = topology.addresses().filter(|have| !is_link_local(have.address));
     let addressed: BTreeSet<u32> = routable.map(|have| have.index).collect();
     topology
@@ -87,7 +86,7 @@ pub(crate) fn ports(topology: &Topology) -> Vec<ips::CapturePort> {
                 .master
                 .and_then(|index| topology.link(index))
                 .map(|bridge| bridge.name.to_string()),
-            carries: carried.remove(&*link.name).unwrap_or_default(),
+            carries: upper_devices.remove(&*link.name).unwrap_or_default(),
             addressed: addressed.contains(&link.index),
             up: link.up,
             mtu: link.mtu,
@@ -96,10 +95,10 @@ pub(crate) fn ports(topology: &Topology) -> Vec<ips::CapturePort> {
 }
 
 /// Returns VLAN devices and PPPoE sessions, by the name of the device below.
-fn carried(topology: &Topology) -> BTreeMap<String, Vec<String>> {
-    let mut carried: BTreeMap<String, Vec<String>> = BTreeMap::new();
+fn upper_devices(topology: &Topology) -> BTreeMap<String, Vec<String>> {
+    let mut upper_devices: BTreeMap<String, Vec<String>> = BTreeMap::new();
     let mut stack = |lower: &str, upper: &str| {
-        carried.entry(lower.to_owned()).or_default().push(upper.to_owned());
+        upper_devices.entry(lower.to_owned()).or_default().push(upper.to_owned());
     };
     for upper in topology.links().filter(|link| matches!(link.kind, LinkKind::Vlan { .. })) {
         if let Some(lower) = upper.lower.and_then(|index| topology.link(index)) {
@@ -109,7 +108,7 @@ fn carried(topology: &Topology) -> BTreeMap<String, Vec<String>> {
     for session in topology.pppoe() {
         stack(&session.lower, session.device.as_deref().unwrap_or("a PPPoE session"));
     }
-    carried
+    upper_devices
 }
 
 /// Returns the networks of zones that do not lead to the Internet.

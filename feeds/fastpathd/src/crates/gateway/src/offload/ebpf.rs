@@ -36,7 +36,7 @@ const REJECTED: u64 = 1 << 63;
 
 /// Limit of rounds in `serve`: a removed flow may be requested again at once, and evict another
 /// one.
-const ROUNDS: usize = 4;
+const MAX_ROUNDS: usize = 4;
 
 /// Dumps before stale entries of a previous daemon are removed: after the first one all flows are
 /// known, after the second one they have been requested.
@@ -64,14 +64,13 @@ pub(crate) struct Served {
 #[derive(Debug)]
 pub(crate) struct EbpfEngine {
     engine: Option<OffloadEngine>,
-    /// Id of the engine's maps.
     id: u32,
     programs: Vec<Program>,
     /// Wanted and attached programs; a previous daemon may have left some.
     attached: Reconciler<AttachRequest, ()>,
     /// An outcome has arrived since programs were requested.
     answered: bool,
-    /// A failure that concerns all devices: of the loader or of the maps.
+    /// Failure of the loader or of the maps, which concerns all devices.
     failure: Option<ProgramsReason>,
     timeouts: Timeouts,
     /// Queues and limits that the administrator has configured.
@@ -117,7 +116,7 @@ impl EbpfEngine {
         &self.programs
     }
 
-    /// Returns how packets have left the programs since the programs were loaded.
+    /// Returns packet counts by port and exit since the programs were loaded.
     pub(crate) fn exits(&self) -> &PortExits {
         &self.exits
     }
@@ -127,11 +126,12 @@ impl EbpfEngine {
         if let Some(failure) = &self.failure {
             return failure.cause();
         }
-        let bare = self.programs.iter().find(|program| program.hook.is_none());
-        bare.map(|Program { device, why, .. }| ProgramsReason::of(device, why)).unwrap_or_default()
+        let missing = self.programs.iter().find(|program| program.hook.is_none());
+        missing
+            .map(|Program { device, why, .. }| ProgramsReason::of(device, why))
+            .unwrap_or_default()
     }
 
-    /// Sets conntrack's timeouts, which the administrator may change.
     pub(crate) fn set_timeouts(&mut self, timeouts: Timeouts) {
         self.timeouts = timeouts;
         if let Some(engine) = &mut self.engine {
@@ -147,7 +147,7 @@ impl EbpfEngine {
         now: Now,
     ) -> Served {
         let mut served = Served::default();
-        for _ in 0..ROUNDS {
+        for _ in 0..MAX_ROUNDS {
             self.settle(flows, network, now, &mut served.extend);
             let requests = flows.offload_requests();
             if requests.is_empty() {
@@ -172,7 +172,6 @@ impl EbpfEngine {
         served
     }
 
-    /// Installs a flow if it is still requested.
     fn install(
         &mut self,
         connection: &Connection,
@@ -322,14 +321,12 @@ impl EbpfEngine {
         }
     }
 
-    /// Returns conntrack's timeout for a flow that is open for the programs, which saw neither FIN
-    /// nor RST, although conntrack considers it closing.
+    /// Returns conntrack's timeout if the programs have seen neither FIN nor RST of the flow.
     pub(crate) fn reopen(&mut self, id: u64) -> Option<Duration> {
         self.engine.as_mut()?.is_open(id).then_some(self.timeouts.tcp)
     }
 
-    /// Removes entries with endpoints that differ after these changes of the network. Returns a
-    /// request to attach programs again.
+    /// Removes affected entries. Returns a request if programs have to be attached again.
     pub(crate) fn changed(
         &mut self,
         changes: &[DependencyChange],
@@ -340,13 +337,12 @@ impl EbpfEngine {
         // Changes of queues are reported as `All` only.
         if changes.contains(&DependencyChange::All) {
             self.set_queues(network.topology(), now);
-            request = self.see_lost(network.topology(), now);
+            request = self.reattach_lost(network.topology(), now);
         }
         self.flush(changes, network.topology(), now);
         request
     }
 
-    /// Handles a change of the devices' programs.
     pub(crate) fn programs_changed(&mut self, network: &NetworkView, now: Now) {
         self.set_queues(network.topology(), now);
         self.flush(&[DependencyChange::All], network.topology(), now);
@@ -368,7 +364,7 @@ impl EbpfEngine {
         match engine.second(now.mono).and_then(|()| engine.exits()) {
             Ok(exits) => {
                 self.exits = exits;
-                // Keep a failure to attach: maps of earlier programs do not disprove it.
+                // Readable maps of earlier programs do not disprove a failure to attach.
                 if !self.programs.is_empty() {
                     self.failure = None;
                 }
@@ -386,7 +382,7 @@ impl EbpfEngine {
         }
     }
 
-    /// Notes a complete dump of conntrack. Removes stale entries after the second one.
+    /// Counts a complete dump of conntrack. Removes stale entries after the second one.
     pub(crate) fn dump_ended(&mut self) {
         let Some(engine) = &mut self.engine else { return };
         self.dumps = self.dumps.saturating_add(1);
@@ -408,7 +404,6 @@ fn unusable(error: &MapError) -> ProgramsReason {
     ProgramsReason::Maps { said: chain(error) }
 }
 
-/// Returns the update that disables window tracking of a connection.
 #[must_use]
 pub fn without_window_tracking(connection: &Connection) -> EntryUpdate {
     EntryUpdate {

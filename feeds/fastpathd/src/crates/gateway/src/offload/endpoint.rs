@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Resolves an address to an endpoint of the eBPF engine, with the objects it depends on, and maps
-//! refusals to reasons.
+//! Resolves addresses to endpoints of the eBPF engine, and maps refusals to reasons.
 
 use ebpf::dependency::{Dependency, Destination, Endpoint};
 use ebpf::entry::InstallRefusal;
@@ -11,7 +10,7 @@ use topology::{PathError, Topology, VlanTag};
 
 use crate::offload::programs::Program;
 
-/// Returns both ends of a connection as the flow table knows them.
+/// Returns addresses and routes of both ends of a connection.
 pub(crate) fn ends(connection: &Connection, flows: &FlowTable) -> [Destination; 2] {
     let [initiator, responder] = flows.next_hops(connection.id).map_or([None; 2], |h| h.map(Some));
     [
@@ -20,7 +19,7 @@ pub(crate) fn ends(connection: &Connection, flows: &FlowTable) -> [Destination; 
     ]
 }
 
-/// Returns the endpoint of `destination`, if a program sees packets from there.
+/// Returns the endpoint of `destination` if its port has a program.
 pub(crate) fn endpoint(
     programs: &[Program],
     topology: &Topology,

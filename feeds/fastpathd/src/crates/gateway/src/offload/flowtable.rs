@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The table of nftables: brings the wanted plan into force, and renews the table when its flows
-//! have passed outdated rules. Crate `fastpathd` runs the jobs and reports their outcome.
+//! Our nftables table: brings the wanted plan into force, and renews the table when its flows have
+//! passed outdated rules. Crate `fastpathd` runs the jobs and reports their outcome.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -15,51 +15,47 @@ use serde::Serialize;
 use crate::offload::foreign::rule_names;
 use crate::offload::hardware::HardwarePorts;
 use crate::offload::revocation::RevocationReport;
-use crate::reconcile::{self, Outcome, RETRY, Reconciler};
+use crate::reconcile::{self, Outcome, RETRY_INTERVAL, Reconciler};
 use crate::sys::error::chain;
 
-/// Shortest interval between renewals because of moving hosts: a host that roams back and forth
-/// must not keep all flows on the slow path.
-const RENEWAL_INTERVAL: Duration = Duration::from_secs(4);
-/// Rate limit of revocations: each renewal adds this cost to an account, which may be ahead of the
-/// clock by the burst.
-const REVOCATION: Duration = Duration::from_secs(1);
+/// Minimum interval between renewals because of moving hosts: a host that roams back and forth must
+/// not keep all flows on the slow path.
+const MIN_RENEWAL_INTERVAL: Duration = Duration::from_secs(4);
+/// Rate limit of revocations: each renewal adds this cost to `renewals_until`, which may be ahead
+/// of the clock by the burst.
+const REVOCATION_COST: Duration = Duration::from_secs(1);
 const REVOCATION_BURST: Duration = Duration::from_secs(3);
 
-/// Work for nft.
 pub type Job = reconcile::Job<Plan>;
 
 impl reconcile::Plan for Plan {
-    /// Without hardware offload, which the driver of a device may refuse.
+    /// Returns the plan without hardware offload, which a driver may refuse.
     fn fallback(&self) -> Option<Self> {
         let software = Self { hardware: false, engine: Engine::Flowtable, ..self.clone() };
         self.hardware.then_some(software)
     }
 
-    /// A plan that differs only in `unread` changes nothing about the kernel's refusal.
+    /// Ignores `unread`, which has no effect on the kernel's refusal.
     fn is_refused_like(&self, other: &Self) -> bool {
         Self { unread: other.unread, ..self.clone() } == *other
     }
 }
 
-/// Why a job failed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct JobFailure {
     pub(crate) why: String,
     /// nft or the kernel refused the rules; false if nft was too slow or killed.
     pub(crate) is_verdict: bool,
-    /// State of the table after the failure.
-    pub(crate) left: Left,
+    pub(crate) left: TableState,
 }
 
 /// State of the table after a failed job.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Left {
-    /// The table was not read.
+pub(crate) enum TableState {
     Unread,
-    /// The table before.
-    Before,
-    /// The table may be neither the one before nor the new one.
+    /// The job did not change the table.
+    Unchanged,
+    /// The table may match neither the previous nor the new plan.
     Unknown,
 }
 
@@ -67,23 +63,21 @@ impl JobFailure {
     #[must_use]
     pub fn of(error: &ApplyError) -> Self {
         let left = if matches!(error, ApplyError::ReadBack(_)) {
-            Left::Unread
+            TableState::Unread
         } else if matches!(error, ApplyError::Stuck { .. }) {
-            Left::Unknown
+            TableState::Unknown
         } else {
-            Left::Before
+            TableState::Unchanged
         };
         Self { why: chain(error), is_verdict: error.is_verdict(), left }
     }
 
-    /// Shortens nft's message to its first line; the rest points into a script that the
-    /// administrator does not see.
+    /// Shortens nft's message to its first line; the other lines quote the script.
     pub(crate) fn brief(self) -> Self {
         Self { why: self.why.lines().next().unwrap_or_default().to_owned(), ..self }
     }
 }
 
-/// Origin of the wanted engine.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Source {
@@ -123,8 +117,7 @@ config::coded! {
     }
 }
 
-/// The wanted table and the table in force, which a [`Reconciler`] brings together, and renewals of
-/// the table in force, so that each flow leaves the fast path until its next packet.
+/// Reconciles the wanted table with the table in force, and renews it to remove its flows.
 #[derive(Debug)]
 pub struct Flowtable {
     table: Reconciler<Plan, EngineReason>,
@@ -139,7 +132,7 @@ pub struct Flowtable {
     /// Time to renew the table; `None` if no renewal is due.
     renew_at: Option<Duration>,
     renewed_at: Option<Duration>,
-    /// Account of the rate limit of revocations.
+    /// Total cost of revocations, see `REVOCATION_COST`.
     renewals_until: Duration,
 }
 
@@ -158,7 +151,7 @@ impl Flowtable {
         }
     }
 
-    /// Requests a plan. The same plan again changes nothing.
+    /// Requests a plan. A repeated plan has no effect.
     pub(crate) fn request(&mut self, mut plan: Plan, source: Source) -> Option<Job> {
         (self.wanted, self.source) = (plan.engine, source);
         if plan.devices.is_empty() {
@@ -185,7 +178,7 @@ impl Flowtable {
             Err(JobFailure { why, is_verdict, left }) => {
                 if renews || plan.unread {
                     // Flows of the plan in force still have to leave the flowtable.
-                    self.renew_at = Some(now.mono + RETRY);
+                    self.renew_at = Some(now.mono + RETRY_INTERVAL);
                 }
                 let reason = EngineReason::Refused { said: why };
                 let left = in_force.filter(|_| !self.is_damaged(left));
@@ -207,15 +200,14 @@ impl Flowtable {
             .or_else(|| self.table.second(now.mono))
     }
 
-    /// Renews the flowtable because hosts have moved to other ports: flows stay on the slow path
-    /// until their next packet has passed the rules. Rate-limited.
+    /// Renews the flowtable because hosts have moved to other ports. Rate-limited.
     pub(crate) fn renew(&mut self, now: Now) -> Option<Job> {
-        let at = self.renewed_at.map_or(now.mono, |at| now.mono.max(at + RENEWAL_INTERVAL));
+        let at = self.renewed_at.map_or(now.mono, |at| now.mono.max(at + MIN_RENEWAL_INTERVAL));
         self.renew_by(at, now)
     }
 
     /// Renews the flowtable because its flows have passed outdated rules or routes. Unlike
-    /// [`renew`](Self::renew), a burst of renewals needs no pause.
+    /// [`renew`](Self::renew), allows bursts.
     pub(crate) fn revoke(&mut self, now: Now) -> Option<Job> {
         let at = now.mono.max(self.renewals_until.saturating_sub(REVOCATION_BURST));
         self.renew_by(at, now)
@@ -236,11 +228,11 @@ impl Flowtable {
             return None;
         }
         self.renewed_at = Some(now.mono);
-        self.renewals_until = self.renewals_until.max(now.mono) + REVOCATION;
+        self.renewals_until = self.renewals_until.max(now.mono) + REVOCATION_COST;
         self.table.renew()
     }
 
-    /// Handles a report that our table was changed or removed, perhaps by one of our own jobs.
+    /// Handles a change or removal of our table, by another program or by one of our jobs.
     pub(crate) fn touched(&mut self, touch: Touch, now: Now) -> Option<Job> {
         let has_table = self.in_force().is_some_and(Plan::has_table);
         match touch {
@@ -252,8 +244,8 @@ impl Flowtable {
         }
     }
 
-    /// Verifies within a second: the administrator may have set the engine in force again because
-    /// the table is gone.
+    /// Verifies the table within a second, because the administrator may have set the same engine
+    /// again to restore a missing table.
     pub(crate) fn verify_soon(&mut self) {
         self.table.verify_soon();
     }
@@ -263,28 +255,27 @@ impl Flowtable {
         self.table.is_settled()
     }
 
-    /// Returns the plan in force; `None` if unknown.
     pub(crate) fn in_force(&self) -> Option<&Plan> {
         self.table.in_force()
     }
 
-    /// Returns the plan that will be in force if the job under way succeeds.
+    /// Returns the plan that will be in force if the current job succeeds.
     #[must_use]
-    pub fn coming(&self) -> Option<&Plan> {
+    pub fn upcoming(&self) -> Option<&Plan> {
         self.table.job().map(Job::plan).or(self.in_force())
     }
 
-    /// Returns true if the table is not the plan in force after a failure of the job under way: a
-    /// verification reads the table first, and fails later only if it differs.
-    pub(crate) fn is_damaged(&self, left: Left) -> bool {
+    /// Returns true if the table differs from the plan in force after a failure of the current job.
+    /// A verification reads the table first, so a later failure means that the table differed.
+    pub(crate) fn is_damaged(&self, left: TableState) -> bool {
         match left {
-            Left::Unread => false,
-            Left::Before => self.is_verifying(),
-            Left::Unknown => true,
+            TableState::Unread => false,
+            TableState::Unchanged => self.is_verifying(),
+            TableState::Unknown => true,
         }
     }
 
-    /// Returns true if the job under way brings back what another program has changed.
+    /// Returns true if the current job verifies the plan in force.
     pub(crate) fn is_verifying(&self) -> bool {
         match self.table.job() {
             Some(Job::Apply { plan, in_force }) => in_force.as_ref() == Some(plan),
@@ -292,13 +283,11 @@ impl Flowtable {
         }
     }
 
-    /// Sets the devices with eBPF programs, and why other devices have none.
     pub(crate) fn set_held(&mut self, held: BTreeSet<String>, without: Cause) {
         self.held = held;
         self.without_program = without;
     }
 
-    /// Returns the engine in force.
     pub(crate) fn active(&self) -> Engine {
         match self.in_force() {
             Some(plan) if plan.engine == Engine::Ebpf && self.held.is_empty() => {
@@ -309,8 +298,7 @@ impl Flowtable {
         }
     }
 
-    /// Returns the wanted engine and the engine in force, without the last revocation. Converts
-    /// times with the clock `now`.
+    /// Returns the wanted engine and the engine in force, without the last revocation.
     pub(crate) fn report(&self, now: Now) -> EngineReport {
         let devices = match self.in_force() {
             Some(plan) if plan.engine != Engine::Off => {
@@ -354,7 +342,7 @@ impl Flowtable {
     }
 }
 
-/// Returns the outcome of nft for a plan.
+/// Converts nft's result to the outcome of a plan.
 fn outcome(mut plan: Plan, how: Applied) -> Outcome<Plan, EngineReason> {
     match how {
         Applied::Unchanged
@@ -379,7 +367,6 @@ fn outcome(mut plan: Plan, how: Applied) -> Outcome<Plan, EngineReason> {
     }
 }
 
-/// Returns the engine that remains without a flowtable.
 fn without_flowtable(engine: Engine) -> Engine {
     if engine == Engine::Ebpf { engine } else { Engine::Off }
 }

@@ -13,11 +13,10 @@ use topology::Topology;
 use crate::offload::revocation::RevocationReason;
 
 /// Retry interval after a failure to list the rules.
-const RETRY: Duration = Duration::from_secs(30);
-/// Shortest interval between listings: each one replaces the table twice, and a script may add rule
-/// after rule.
+const RETRY_INTERVAL: Duration = Duration::from_secs(30);
+/// Minimum interval between listings: each listing replaces the table twice, and a script may add
+/// many rules.
 const MIN_INTERVAL: Duration = Duration::from_secs(2);
-/// Limit of the rules that `status` names.
 const MAX_NAMED: usize = 32;
 
 /// Rules of other programs, as last read.
@@ -25,7 +24,7 @@ const MAX_NAMED: usize = 32;
 pub(crate) struct State {
     rules: ForeignRules,
     reading: bool,
-    /// When to read the rules; `None` if nothing has changed since the last reading.
+    /// Time to read the rules; `None` if nothing has changed since the last reading.
     due: Option<Duration>,
     read_at: Option<Duration>,
     /// Why the rules could not be read; empty if they could.
@@ -38,12 +37,11 @@ impl State {
         self.reading || self.due.is_some()
     }
 
-    /// Returns why the rules cannot be read; empty if they can.
     pub(crate) fn failure(&self) -> &str {
         &self.failure
     }
 
-    /// Handles a revocation for this reason. Returns true if the rules are to be read.
+    /// Schedules a reading if this reason for a revocation requires one. Returns true if it does.
     pub(crate) fn outdated(&mut self, reason: &RevocationReason, now: Now) -> bool {
         match reason {
             RevocationReason::Rules => {}
@@ -60,7 +58,7 @@ impl State {
         true
     }
 
-    /// Returns true if the rules are to be read now.
+    /// Starts a reading if it is due. Returns true if it was.
     pub(crate) fn begin_reading(&mut self, now: Now) -> bool {
         if self.reading || self.due.take_if(|at| now.mono >= *at).is_none() {
             return false;
@@ -70,7 +68,6 @@ impl State {
         true
     }
 
-    /// Sets the rules that have been read, or why they could not be read.
     pub(crate) fn read(&mut self, rules: Result<ForeignRules, String>, now: Now) {
         self.reading = false;
         self.failure.clear();
@@ -78,7 +75,7 @@ impl State {
             Ok(rules) => self.rules = rules,
             Err(why) => {
                 log::error!("listing the rules of nftables: {why}");
-                self.due = Some(now.mono + RETRY);
+                self.due = Some(now.mono + RETRY_INTERVAL);
                 self.failure = why;
             }
         }

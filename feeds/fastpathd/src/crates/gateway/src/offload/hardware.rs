@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Detects whether hardware takes flows, and which ports support that. `OpenWrt`'s kernel accepts a
-//! flowtable with `flags offload` without support of any driver, so the engine in force does not
-//! show it.
+//! Detects whether hardware forwards flows, and which ports support hardware offload. `OpenWrt`'s
+//! kernel accepts a flowtable with `flags offload` even if no driver supports it.
 
 use std::collections::BTreeSet;
 
@@ -11,14 +10,13 @@ use serde::Serialize;
 /// Seconds with flows in the flowtable but none in hardware until hardware counts as unused.
 const UNUSED_AFTER: u32 = 60;
 
-/// Ports of the flowtable, and those with `hw-tc-offload` on, which may forward flows in hardware.
+/// Ports of the flowtable with `hw-tc-offload` on, and the number of all its ports.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct HardwarePorts {
     pub able: BTreeSet<String>,
     pub present: usize,
 }
 
-/// Counts the seconds with flows in the flowtable but none in hardware.
 #[derive(Debug, Default)]
 pub(crate) struct HardwareUse {
     seconds: u32,
@@ -40,8 +38,7 @@ impl HardwareUse {
         self.ports = ports;
     }
 
-    /// Counts a second with this many flows in hardware and in software. Returns true if
-    /// [`is_unused`](Self::is_unused) has changed.
+    /// Returns true if [`is_unused`](Self::is_unused) has changed. Called once a second.
     pub(crate) fn second(&mut self, engine: Engine, hardware: u64, software: u64) -> bool {
         let before = self.is_unused();
         if engine != Engine::FlowtableHw || hardware > 0 {
@@ -67,7 +64,7 @@ mod tests {
             assert!(!hardware.second(Engine::FlowtableHw, 0, 5));
         }
         assert!(hardware.second(Engine::FlowtableHw, 0, 5));
-        assert!(!hardware.second(Engine::FlowtableHw, 0, 5), "told once");
+        assert!(!hardware.second(Engine::FlowtableHw, 0, 5), "reported once");
         assert!(hardware.second(Engine::FlowtableHw, 1, 5));
         assert!(!hardware.is_unused());
     }

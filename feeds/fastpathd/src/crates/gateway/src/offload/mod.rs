@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Events, effects and state of offloading: the plan, the flowtable in nftables, and the eBPF
-//! engine.
+//! Events, effects and state of offloading.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -28,40 +27,34 @@ mod table;
 
 #[derive(Debug)]
 pub enum Event {
-    /// Rules of nftables were changed, perhaps by ourselves.
+    /// The daemon or another program changed rules of nftables.
     RulesChanged(Revision),
     /// The rules of other programs, or why they could not be read.
     RulesRead(Result<ForeignRules, String>),
-    /// `IPsec` policies have changed.
     PoliciesChanged,
     /// Forwarding was disabled, globally or for a device.
     ForwardingStopped,
-    /// Outcome of a job.
     Applied(Result<Applied, JobFailure>),
     /// Ports of the table that support hardware offload; `None` without hardware offload.
     HardwarePorts(Option<HardwarePorts>),
-    /// Programs have been attached to devices, or could not be.
     Attached(Box<Result<AttachOutcome, ProgramsReason>>),
 }
 
-/// A request to nftables or to the loader of programs.
 #[derive(Debug, Clone, PartialEq)]
 #[expect(clippy::large_enum_variant, reason = "a handful exist at a time, none is kept")]
 pub enum Effect {
-    /// Run nft.
     Run(Job),
-    /// Read the rules of other programs.
     ReadRules,
     /// Attach programs to devices, and detach them from all others.
     Attach(AttachRequest),
-    /// Save the generation of the rules in force, which are known.
-    NoteRules,
+    /// Save the generation of the rules in force.
+    SaveGeneration,
 }
 
 #[derive(Debug)]
 pub struct State {
     flowtable: Flowtable,
-    /// The rules in force were not ours for a while, so flows have to pass them again.
+    /// The table was damaged, so flows have to pass the rules again once it is restored.
     is_damaged: bool,
     ebpf: EbpfEngine,
     revocations: Revocations,
@@ -92,7 +85,6 @@ impl State {
         &self.flowtable
     }
 
-    /// Returns true if hardware offload is in force without a flow in hardware.
     pub(crate) fn hardware_is_unused(&self) -> bool {
         self.hardware.is_unused()
     }
@@ -109,7 +101,6 @@ impl State {
         &mut self.ebpf
     }
 
-    /// Returns the wanted engine and the engine in force. Converts times with the clock `now`.
     #[must_use]
     pub fn report(&self, now: Now) -> EngineReport {
         let in_hardware = self.flowtable.active() == Engine::FlowtableHw;
@@ -127,8 +118,7 @@ impl State {
         }
     }
 
-    /// Handles the outcome of attaching programs. Returns the devices with a program, and the next
-    /// request.
+    /// Returns the devices with a program, and the next request.
     pub(crate) fn attached(
         &mut self,
         result: Result<AttachOutcome, ProgramsReason>,
@@ -146,29 +136,24 @@ impl State {
         self.flowtable.is_settled() && self.ebpf.is_known()
     }
 
-    /// Sets the ports of a table that has been applied or verified.
     pub(crate) fn set_hardware_ports(&mut self, ports: Option<HardwarePorts>) {
         self.hardware.set_ports(ports);
     }
 
-    /// Counts a second. Returns true if hardware offload has begun or ceased to be unused.
+    /// Returns true if hardware offload has become used or unused. Called once a second.
     pub(crate) fn hardware_second(&mut self, flows: &FlowTable) -> bool {
         let [hardware, software] = [Path::Hardware, Path::Flowtable].map(|path| flows.on(path));
         self.hardware.second(self.flowtable.active(), hardware, software)
     }
 
-    /// Sets the rules of other programs, or why they could not be read.
     pub(crate) fn rules_read(&mut self, rules: Result<ForeignRules, String>, now: Now) {
         self.foreign.read(rules, now);
     }
 
-    /// Notes a revocation for this reason. Returns true if the rules are to be read, so that no
-    /// flow is offloaded until they are known.
     pub(crate) fn rules_outdated(&mut self, reason: &RevocationReason, now: Now) -> bool {
         self.foreign.outdated(reason, now)
     }
 
-    /// Reads the rules if that is due.
     pub(crate) fn read_rules(&mut self, now: Now) -> Option<Effect> {
         self.foreign.begin_reading(now).then_some(Effect::ReadRules)
     }

@@ -14,8 +14,7 @@ use crate::offload::programs::Program;
 use crate::offload::{Effect, State};
 
 impl State {
-    /// Requests programs for the plan's devices, and removes devices with a program from the
-    /// flowtable.
+    /// Requests programs for the plan's devices. Devices with a program leave the flowtable.
     pub(crate) fn request_programs(
         &mut self,
         plan: &mut Plan,
@@ -38,7 +37,7 @@ impl State {
 
     /// Verifies the table after a device was recreated: the kernel removes a deleted device from
     /// the flowtable, and does not add a new one with the same name.
-    pub(crate) fn see_returned(&mut self, plan: &Plan, topology: &Topology) {
+    pub(crate) fn verify_recreated(&mut self, plan: &Plan, topology: &Topology) {
         let index = |name: &String| Some((name.clone(), topology.link_named(name)?.index));
         let indexes: BTreeMap<String, u32> = plan.devices.iter().filter_map(index).collect();
         let before = std::mem::replace(&mut self.indexes, indexes);
@@ -48,28 +47,25 @@ impl State {
         }
     }
 
-    /// Returns the chains that keep flows of this plan on the slow path.
     pub(crate) fn packet_chains(&self, plan: &Plan, topology: &Topology) -> Vec<PacketChain> {
         self.foreign.packet_chains(plan, topology)
     }
 
-    /// Returns true if the rules of other programs may differ from those that were read last.
     pub(crate) fn rules_unread(&self) -> bool {
         self.foreign.unread()
     }
 
-    /// Keeps the plan. Returns a job if the plan in force has to change.
+    /// Stores the plan. Returns a job if the plan in force has to change.
     pub(crate) fn request(&mut self, mut plan: Plan, source: Source) -> Option<Effect> {
         self.planned = Some(plan.clone());
         if !self.ebpf.is_known() {
             return None;
         }
-        // The decisions are texts for the administrator: nft need not run for another text.
+        // Decisions are texts for the administrator, so a different text does not require nft.
         plan.decisions.clear();
         self.flowtable.request(plan, source).map(Effect::Run)
     }
 
-    /// Verifies the table within a second.
     pub(crate) fn verify_soon(&mut self) {
         self.flowtable.verify_soon();
     }

@@ -50,7 +50,7 @@ impl ProgramsReason {
         }
     }
 
-    /// Returns the cause that `device` has no program, because of `why`.
+    /// Returns the cause of the missing program of `device`.
     #[must_use]
     pub fn of(device: &str, why: &Cause) -> Cause {
         let reason = Self::Device { device: device.to_owned(), why: why.text.clone() };

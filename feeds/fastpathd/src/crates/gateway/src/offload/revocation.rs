@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Revokes offloaded flows: they leave the fast path and have to pass the rules again. Rate-limits
-//! changes of set elements, and keeps the last revocation for the API.
+//! Decides when to revoke offloaded flows, and keeps the last revocation for the API.
 
 use std::time::Duration;
 
@@ -9,9 +8,9 @@ use ctnetlink::Revision;
 use flows::Now;
 use serde::Serialize;
 
-/// Shortest interval between revocations because of set elements: a resolver that fills sets adds
-/// some with every answer.
-const ELEMENTS: Duration = Duration::from_secs(4);
+/// Minimum interval between revocations because of set elements: a resolver that fills sets adds
+/// elements with every answer.
+const MIN_ELEMENTS_INTERVAL: Duration = Duration::from_secs(4);
 
 config::coded! {
     /// Why offloaded flows had to pass the rules again.
@@ -50,7 +49,7 @@ pub(crate) struct Revocations {
     /// Number of revocations of at least one offloaded flow.
     count: u64,
     last: Option<Revocation>,
-    /// Time to revoke because of changed elements; `None` without a change since the last time.
+    /// Time of the pending revocation because of changed elements.
     elements_at: Option<Duration>,
     /// Time of the last revocation because of changed elements.
     elements_last: Option<Duration>,
@@ -65,7 +64,7 @@ impl Revocations {
             return Some(RevocationReason::Rules);
         }
         if revision.elements && self.elements_at.is_none() {
-            let free = self.elements_last.map(|last| last + ELEMENTS);
+            let free = self.elements_last.map(|last| last + MIN_ELEMENTS_INTERVAL);
             self.elements_at = Some(free.map_or(now.mono, |free| free.max(now.mono)));
         }
         self.due(now)
@@ -78,7 +77,6 @@ impl Revocations {
         Some(RevocationReason::Elements)
     }
 
-    /// Notes that `flows` offloaded flows were revoked.
     pub(crate) fn note(&mut self, reason: RevocationReason, flows: u64, now: Now) {
         if flows > 0 {
             self.count += 1;
@@ -86,7 +84,6 @@ impl Revocations {
         }
     }
 
-    /// Returns the last revocation. Converts times with the clock `now`.
     pub(crate) fn report(&self, now: Now) -> RevocationReport {
         let Some(Revocation { reason, flows, at }) = &self.last else {
             return RevocationReport::default();

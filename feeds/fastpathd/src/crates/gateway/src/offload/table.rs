@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Handles outcomes of jobs and foreign changes to the table, and revokes offloaded flows. Retries
-//! and verifications are in `reconcile.rs`, renewals in `flowtable.rs`.
+//! Handles outcomes of jobs and foreign changes to the table, and revokes offloaded flows.
 
 use ctnetlink::{Revision, Touch};
 use flows::{FlowTable, Now};
@@ -14,8 +13,7 @@ use crate::offload::revocation::RevocationReason;
 use crate::offload::{Effect, State};
 
 impl State {
-    /// Handles the outcome of a job. Returns the next job, and true if the table in force had been
-    /// changed from outside.
+    /// Returns the next job, and true if another program had changed the table in force.
     pub(crate) fn applied(
         &mut self,
         result: Result<Applied, JobFailure>,
@@ -24,7 +22,7 @@ impl State {
         let mut is_restored = false;
         match &result {
             Ok(how) => {
-                // The kernel removes a device that is deleted; that changes no rule.
+                // The kernel removes a deleted device from the flowtable, which changes no rule.
                 let rules_changed = !matches!(how, Applied::Unchanged | Applied::Devices);
                 is_restored = self.flowtable.is_verifying() && rules_changed;
                 if is_restored {
@@ -54,22 +52,18 @@ impl State {
         (next.map(Effect::Run), is_removed)
     }
 
-    /// Returns a job that is due. Called once a second.
     pub(crate) fn second(&mut self, now: Now) -> Option<Effect> {
         self.flowtable.second(now).map(Effect::Run)
     }
 
-    /// Returns the reason to revoke now, after this change of nftables.
     pub(crate) fn revocation(&mut self, revision: Revision, now: Now) -> Option<RevocationReason> {
         self.revocations.changed(revision, now)
     }
 
-    /// Returns the reason to revoke now because of a change that was delayed.
     pub(crate) fn delayed_revocation(&mut self, now: Now) -> Option<RevocationReason> {
         self.revocations.due(now)
     }
 
-    /// Notes that all offloaded flows are revoked.
     pub(crate) fn note_revoked(&mut self, reason: RevocationReason, flows: &FlowTable, now: Now) {
         let flows = flows.offloaded();
         if flows > 0 {
@@ -80,16 +74,15 @@ impl State {
 
     /// Renews the flowtable, unless it is empty.
     pub(crate) fn revoke(&mut self, flows: &FlowTable, now: Now) -> Option<Effect> {
-        // A table that offloads no flow replaces the table in force anyway.
-        let held = self.planned.as_ref().is_some_and(|plan| plan.unread);
-        if held || !flows.forwards(None) && flows.unlisted() == 0 {
+        // While rules are unread, a table that offloads no flow replaces the table in force.
+        let is_unread = self.planned.as_ref().is_some_and(|plan| plan.unread);
+        if is_unread || !flows.forwards(None) && flows.unlisted() == 0 {
             return None;
         }
         self.flowtable.revoke(now).map(Effect::Run)
     }
 
-    /// Renews the flowtable after a change of routes or links, since its entries keep their routes.
-    /// The eBPF engine does not need this.
+    /// Renews the flowtable after changed routes or links, since its entries keep their routes.
     pub(crate) fn rerouted(
         &mut self,
         rerouted: &Rerouted,
@@ -107,8 +100,7 @@ impl State {
         self.flowtable.revoke(now).map(Effect::Run)
     }
 
-    /// Renews the flowtable after a link's MTU has shrunk, since entries keep the MTU that they
-    /// began with. The eBPF engine does not need this.
+    /// Renews the flowtable after a link's MTU has shrunk, since its entries keep their MTU.
     pub(crate) fn mtu_shrunk(&mut self, flows: &FlowTable, now: Now) -> Option<Effect> {
         let has_flowtable = self.flowtable.in_force()?.has_flowtable();
         if !has_flowtable || !flows.forwards(None) {
@@ -119,8 +111,7 @@ impl State {
         self.flowtable.revoke(now).map(Effect::Run)
     }
 
-    /// Renews the flowtable after hosts have moved, so that their flows enter it again by the
-    /// present network. The eBPF engine does not need this.
+    /// Renews the flowtable after hosts have moved, since its entries keep their ports.
     pub(crate) fn stations_moved(
         &mut self,
         moved: &[Moved],
@@ -156,15 +147,14 @@ impl State {
         self.flowtable.renew(now).map(Effect::Run)
     }
 
-    /// Removes every flow from the programs by request. Returns true if programs may have
-    /// forwarded any, and true if there is a flowtable to renew.
+    /// Removes all flows from the programs. Returns true if programs may have forwarded flows, and
+    /// true if there is a flowtable to renew.
     pub(crate) fn flush(&mut self, flows: &FlowTable, now: Now) -> [bool; 2] {
         self.revocations.note(RevocationReason::Flush, flows.offloaded(), now);
         let has_programs = self.ebpf.remove_all(now);
         [has_programs, self.flowtable.in_force().is_some_and(Plan::has_flowtable)]
     }
 
-    /// Renews the flowtable.
     pub(crate) fn renew(&mut self, now: Now) -> Option<Effect> {
         self.flowtable.renew(now).map(Effect::Run)
     }

@@ -3,7 +3,7 @@ use proptest::prelude::*;
 
 use super::*;
 
-/// Objects of ours in a simulated kernel: a number per device, and a feature that devices may lack.
+/// Our objects in a simulated kernel: devices, and a feature that the kernel may refuse.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 struct Objects {
     feature: bool,
@@ -16,30 +16,27 @@ impl Plan for Objects {
     }
 }
 
-type Objected = Reconciler<Objects, &'static str>;
+type TestReconciler = Reconciler<Objects, &'static str>;
 
-/// How the kernel treats a job.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Fault {
     None,
     /// The kernel refuses the plan and keeps its objects.
     Refused,
-    /// The job does not end, but the kernel keeps its objects.
+    /// The job times out, and the kernel keeps its objects.
     Late,
-    /// The job does not end, and an unknown part of the plan is in force.
+    /// The job times out, and an unknown part of the plan is in force.
     Stuck,
-    /// A device is missing.
     Missing,
 }
 
 #[derive(Debug, Clone)]
 enum Step {
     Want(Objects),
-    /// The job under way ends.
     Done(Fault),
-    /// Another program changes our objects, and the kernel may report it.
+    /// Another program changes our objects; true if the kernel reports it.
     Foreign(bool),
-    /// Another program removes our objects, and the kernel may report it.
+    /// Another program removes our objects; true if the kernel reports it.
     Removed(bool),
     Renew,
     Retry,
@@ -67,13 +64,12 @@ fn any_step() -> impl Strategy<Value = Step> {
     ]
 }
 
-/// A reconciler and a simulated kernel.
 struct Bench {
-    reconciler: Objected,
+    reconciler: TestReconciler,
     kernel: Objects,
     job: Option<Job<Objects>>,
     now: Duration,
-    /// Attempts of plans with the feature, with the time of each.
+    /// Times of the attempts to apply a plan with the feature.
     attempts: Vec<Duration>,
 }
 
@@ -151,7 +147,7 @@ impl Bench {
         self.start(next);
     }
 
-    /// Lets seconds pass in which each job ends like this.
+    /// Advances the clock by `seconds` seconds, in which each job has this outcome.
     fn pass(&mut self, seconds: u64, fault: impl Fn(&Objects) -> Fault) {
         for _ in 0..seconds {
             for _ in 0..10 {
@@ -170,7 +166,7 @@ impl Bench {
 proptest! {
     /// The kernel has exactly the wanted plan once jobs succeed, and a failed renewal is repeated.
     #[test]
-    fn the_kernel_has_the_wanted_plan_in_the_end(
+    fn the_kernel_converges_to_the_wanted_plan(
         left in any_objects(),
         steps in prop::collection::vec(any_step(), 1..40),
         last in any_objects(),
@@ -189,10 +185,9 @@ proptest! {
         prop_assert!(bench.reconciler.is_settled());
     }
 
-    /// While the feature is refused, the fallback is in force and the reason is known. Time-outs
-    /// before that do not count as refusals.
+    /// While the feature is refused, the fallback is in force and the reason is known.
     #[test]
-    fn a_refused_plan_has_its_fallback_in_force_and_is_retried_with_growing_pauses(
+    fn a_refused_plan_falls_back_and_is_retried_with_backoff(
         left in any_objects(),
         steps in prop::collection::vec(any_step(), 1..40),
         devices in prop::collection::btree_set(0..3_u8, 1..3),
@@ -218,9 +213,9 @@ proptest! {
         prop_assert_eq!(bench.reconciler.why(), None);
     }
 
-    /// The plan in force is exactly what the kernel has, unless another program changes it.
+    /// The plan in force matches the kernel, unless another program changes our objects.
     #[test]
-    fn nothing_of_ours_exists_outside_the_plan_in_force(
+    fn the_kernel_has_no_objects_outside_the_plan_in_force(
         left in any_objects(),
         steps in prop::collection::vec(any_step(), 1..60),
     ) {
@@ -236,7 +231,7 @@ proptest! {
         }
     }
 
-    /// A time-out is no refusal: the fallback stays out of force.
+    /// A timeout is not a refusal, so the fallback is not applied.
     #[test]
     fn a_plan_that_times_out_is_always_retried(
         devices in prop::collection::btree_set(0..3_u8, 1..3),

@@ -31,7 +31,6 @@ pub struct Machine {
     pub kernel: String,
     /// The kernel supports `IPsec` policies (`CONFIG_XFRM`).
     pub ipsec: bool,
-    /// Start time of the daemon.
     pub started: Now,
     /// File of the Suricata rules that are installed with the daemon.
     pub own_rules: PathBuf,

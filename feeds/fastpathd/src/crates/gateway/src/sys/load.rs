@@ -22,7 +22,6 @@ struct Jiffies {
     user: u64,
 }
 
-/// Load of all CPUs, computed from consecutive readings.
 #[derive(Debug, Default)]
 pub(crate) struct CpuMeter {
     last: Vec<Jiffies>,

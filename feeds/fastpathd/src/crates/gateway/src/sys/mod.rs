@@ -38,7 +38,6 @@ impl State {
         &self.machine
     }
 
-    /// Returns the current host name, which the administrator may change at any time.
     pub(crate) fn hostname(&self) -> &str {
         &self.hostname
     }

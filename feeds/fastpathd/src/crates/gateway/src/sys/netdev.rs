@@ -4,14 +4,12 @@
 use std::collections::HashMap;
 use std::time::Duration;
 
-/// Bits per second of one device.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Rate {
     pub(crate) rx_bps: u64,
     pub(crate) tx_bps: u64,
 }
 
-/// Rates of all devices, computed from consecutive readings.
 #[derive(Debug, Default)]
 pub(crate) struct NetMeter {
     at: Duration,

@@ -6,10 +6,8 @@ use tokio::net::{TcpListener, UdpSocket};
 use super::*;
 use crate::export::run::tests::{Bench, LONG, Received, in_loop, receive, receive_tcp};
 
-/// Records per batch.
 const BATCH: u64 = 2000;
 
-/// Returns `rest` records in batches, as the flow table makes them.
 fn parts(mut rest: u64) -> impl FnMut() -> Option<Queue> {
     move || {
         let part = rest.min(BATCH);
@@ -18,7 +16,7 @@ fn parts(mut rest: u64) -> impl FnMut() -> Option<Queue> {
     }
 }
 
-/// More records than fit a queue, and a collector that does not read for some time.
+/// There are more records than fit the queue, and the collector does not read for some time.
 #[test]
 fn the_last_records_are_sent_at_shutdown() {
     in_loop(async {
@@ -55,10 +53,10 @@ fn shutdown_does_not_wait_for_a_collector_that_does_not_read() {
         let _stream = listener.accept().await.unwrap();
         bench.up().await;
         // More than the buffers of both sockets hold.
-        let ended = timeout(LONG, bench.finished(SENT_WITHIN, parts(u64::MAX))).await;
+        let ended = timeout(LONG, bench.finished(SEND_TIMEOUT, parts(u64::MAX))).await;
         ended.expect("an end");
         // No exporter has this serial number.
-        timeout(SENT_WITHIN, bench.exporters.finish(&[7], LONG, parts(u64::MAX)))
+        timeout(SEND_TIMEOUT, bench.exporters.finish(&[7], LONG, parts(u64::MAX)))
             .await
             .expect("an end");
     });

@@ -4,7 +4,6 @@ use ips::{EventKind, EventLine};
 
 use super::*;
 
-/// Parses settings from a section of the configuration.
 pub(in crate::export) fn settings(
     kind: &str,
     host: &str,
@@ -37,7 +36,6 @@ const fn ms(ms: u64) -> Duration {
     Duration::from_millis(ms)
 }
 
-/// Sends all messages in pieces of some bytes, and returns them.
 fn send(outbox: &mut EventOutbox, queue: &mut Queue, at: Duration) -> String {
     let mut all = Vec::new();
     while let Some(message) = outbox.next(queue) {
@@ -54,12 +52,12 @@ fn numbers(text: &str) -> Vec<&str> {
 }
 
 #[test]
-fn syslog_events_count_as_sent_after_the_connection_has_lasted() {
+fn events_count_as_sent_after_the_minimum_duration() {
     let (mut outbox, mut queue) = outbox("192.0.2.10");
     assert_eq!(numbers(&send(&mut outbox, &mut queue, ms(0))), ["0", "1", "2"]);
     outbox.confirm(&mut queue, ms(499));
     assert_eq!((outbox.sent, queue.len()), (0, 3));
-    assert_eq!(outbox.unanswered_for(ms(9000)), ms(0));
+    assert_eq!(outbox.unacknowledged_for(ms(9000)), ms(0));
     outbox.confirm(&mut queue, ms(500));
     assert_eq!((outbox.sent, queue.len()), (3, 0));
 }
@@ -83,9 +81,9 @@ fn unconfirmed_events_are_sent_again() {
     assert_eq!((outbox.sent, queue.len()), (3, 0));
 }
 
-/// The collector is gone without closing the connection, or does not read.
+/// The collector is unreachable or does not read.
 #[test]
-fn events_that_are_not_acknowledged_are_not_confirmed() {
+fn unacknowledged_events_are_not_confirmed() {
     let (mut outbox, mut queue) = outbox("192.0.2.10");
     let first = outbox.next(&queue).unwrap().len() as u64;
     let mut all = 0;
@@ -95,24 +93,24 @@ fn events_that_are_not_acknowledged_are_not_confirmed() {
         outbox.written(&mut queue, bytes, ms(0));
     }
     let rest = all - first;
-    assert_eq!(outbox.unanswered_for(ms(8000)), ms(8000));
+    assert_eq!(outbox.unacknowledged_for(ms(8000)), ms(8000));
     for (bytes, sent, unanswered) in [(rest + 1, 0, 1), (rest, 1, 1), (1, 2, 1), (0, 3, 0)] {
         outbox.unacknowledged(bytes, ms(8999));
-        assert_eq!(outbox.unanswered_for(ms(9000)), ms(unanswered), "{bytes}");
+        assert_eq!(outbox.unacknowledged_for(ms(9000)), ms(unanswered), "{bytes}");
         outbox.confirm(&mut queue, ms(9000));
         assert_eq!((outbox.sent, queue.len() as u64), (sent, 3 - sent), "{bytes}");
     }
 }
 
-/// A relay accepts connections even while it cannot reach the collector.
+/// A relay accepts connections while it cannot reach the collector.
 #[test]
 fn events_are_not_confirmed_if_a_relay_closes_the_connection() {
     let (mut outbox, mut queue) = outbox("127.0.0.1");
     send(&mut outbox, &mut queue, ms(0));
     outbox.confirm(&mut queue, ms(14_999));
     assert_eq!((outbox.sent, queue.len()), (0, 3));
-    outbox.refused(&mut queue, ms(14_999));
-    assert_eq!(queue.waiting(), 0, "new events have their place until the next connection");
+    outbox.closed(&mut queue, ms(14_999));
+    assert_eq!(queue.waiting(), 0, "new events queue until the next connection");
     outbox.confirm(&mut queue, ms(20_000));
     assert_eq!((outbox.sent, queue.len()), (0, 3));
     outbox.restart(&mut queue, ms(20_000));

@@ -28,8 +28,7 @@ impl Collector {
         timeout(LONG, self.listener.accept()).await.unwrap().unwrap().0
     }
 
-    /// Passes alerts and flows in turn to the exporter, each of `size` bytes.
-    fn hand_on(&self, numbers: std::ops::Range<usize>, size: usize) {
+    fn forward(&self, numbers: std::ops::Range<usize>, size: usize) {
         let lines: Vec<EventLine> = numbers
             .map(|number| {
                 let kind = if number % 2 == 0 { EventKind::Alert } else { EventKind::Flow };
@@ -37,7 +36,7 @@ impl Collector {
                 EventLine { kind, text: text.as_bytes().into() }
             })
             .collect();
-        self.bench.exporters.running[0].1.hand_on(&lines);
+        self.bench.exporters.running[0].1.forward(&lines);
     }
 }
 
@@ -66,7 +65,7 @@ fn a_collector_that_restarts_gets_all_events() {
         let mut collector = Collector::new("").await;
         let mut stream = collector.accept().await;
         collector.bench.up().await;
-        collector.hand_on(0..4, 100);
+        collector.forward(0..4, 100);
         assert_eq!(number(&syslog(&mut stream).await), 0);
         let message = syslog(&mut stream).await;
         assert!(message.starts_with("<28>1 - ") && message.contains(" suricata - alert - {"));
@@ -75,7 +74,7 @@ fn a_collector_that_restarts_gets_all_events() {
         drop(stream);
         collector.bench.until("down", |progress| progress.state == ExportState::Down).await;
         assert_eq!(collector.bench.last.reason, Some(ExportReason::Closed));
-        collector.hand_on(4..8, 100);
+        collector.forward(4..8, 100);
         let mut stream = collector.accept().await;
         assert_eq!(number(&syslog(&mut stream).await), 4);
         assert_eq!(number(&syslog(&mut stream).await), 6);
@@ -84,7 +83,7 @@ fn a_collector_that_restarts_gets_all_events() {
     });
 }
 
-/// Events that do not fit are counted, and all others arrive once the collector reads again.
+/// Events that do not fit are counted; all others arrive after the collector resumes reading.
 #[test]
 fn a_collector_that_does_not_read_loses_events() {
     in_loop(async {
@@ -92,9 +91,9 @@ fn a_collector_that_does_not_read_loses_events() {
         let mut stream = collector.accept().await;
         collector.bench.up().await;
         let mut made = 0;
-        // Losses begin when the buffers are full, before the collector counts as stalled.
+        // Losses begin with full buffers, before the collector counts as stalled.
         while collector.bench.last.reason != Some(ExportReason::Stalled) {
-            collector.hand_on(made..made + 20, 50_000);
+            collector.forward(made..made + 20, 50_000);
             made += 20;
             assert!(made < 200_000, "{:?}", collector.bench.last);
             sleep(Duration::from_millis(10)).await;
@@ -116,7 +115,7 @@ fn a_collector_that_does_not_read_loses_events() {
                 numbers.insert(number(&syslog(&mut stream).await));
             }
         };
-        // An exporter blocks while nobody receives its reports.
+        // The exporter blocks unless its reports are received.
         tokio::join!(read, collector.bench.until("sent", |progress| progress.sent == arriving));
         assert_eq!(numbers.len() as u64, arriving);
         let Progress { lost, queued, .. } = collector.bench.last;
@@ -124,8 +123,7 @@ fn a_collector_that_does_not_read_loses_events() {
     });
 }
 
-/// Returns the number of whole syslog messages.
-fn whole(mut bytes: &[u8]) -> usize {
+fn count_complete(mut bytes: &[u8]) -> usize {
     let mut messages = 0;
     while let Some(space) = bytes.iter().position(|byte| *byte == b' ') {
         let length: usize = std::str::from_utf8(&bytes[..space]).unwrap().parse().unwrap();
@@ -135,18 +133,18 @@ fn whole(mut bytes: &[u8]) -> usize {
     messages
 }
 
-/// The kernel of a collector that does not read accepts only one receive buffer of data.
+/// The kernel of a collector that does not read accepts one receive buffer of data.
 #[test]
 fn unacknowledged_events_are_sent_again() {
     in_loop(async {
         let mut collector = Collector::new("").await;
         rustix::net::sockopt::set_socket_recv_buffer_size(&collector.listener, 8192).unwrap();
         let stream = collector.accept().await;
-        collector.hand_on(0..200, 1000);
+        collector.forward(0..200, 1000);
         collector.bench.until("sent", |progress| progress.sent > 0).await;
         let mut bytes = vec![0; 1 << 20];
         let length = stream.peek(&mut bytes).await.unwrap();
-        let acknowledged = whole(&bytes[..length]);
+        let acknowledged = count_complete(&bytes[..length]);
         assert!((1..50).contains(&acknowledged), "{acknowledged}");
         let Progress { sent, queued, .. } = collector.bench.last;
         assert_eq!((sent, queued), (acknowledged as u64, 100 - acknowledged as u64));
@@ -158,13 +156,12 @@ fn unacknowledged_events_are_sent_again() {
     });
 }
 
-/// The pause before the next attempt does not confirm events.
 #[test]
 fn events_of_a_connection_that_ended_too_early_are_sent_again() {
     in_loop(async {
         let mut collector = Collector::new("").await;
         let mut stream = collector.accept().await;
-        collector.hand_on(0..1, 10);
+        collector.forward(0..1, 10);
         assert_eq!(number(&syslog(&mut stream).await), 0);
         collector.bench.pass(13).await;
         drop(stream);
@@ -176,12 +173,11 @@ fn events_of_a_connection_that_ended_too_early_are_sent_again() {
     });
 }
 
-/// A relay without its collector accepts connections and closes them.
 #[test]
 fn a_collector_that_accepts_and_closes_connections_is_never_up() {
     in_loop(async {
         let mut collector = Collector::new("").await;
-        collector.hand_on(0..1, 10);
+        collector.forward(0..1, 10);
         for _ in 0..2 {
             let stream = collector.accept().await;
             collector.bench.pass(12).await;
@@ -192,7 +188,6 @@ fn a_collector_that_accepts_and_closes_connections_is_never_up() {
     });
 }
 
-/// Events of other types are not copied from Suricata.
 #[test]
 fn only_event_types_that_collectors_take_are_wanted() {
     in_loop(async {

@@ -13,11 +13,11 @@ use super::*;
 use crate::export::fixture;
 use crate::export::shared::MAX_QUEUE;
 
-/// More than any step takes on a loaded machine, on the clock of `in_loop`.
+/// Longer than any step takes on a loaded machine, by the clock of `in_loop`.
 pub(in crate::export) const LONG: Duration = Duration::from_secs(1200);
 
 /// Runs `test` with a clock 20 times as fast as the kernel's. The kernel delays an ACK by up to 200
-/// ms, which is 4 s here and less than `STALLED_AFTER`.
+/// ms, which is 4 s by this clock and less than `STALL_TIMEOUT`.
 pub(in crate::export) fn in_loop(test: impl Future<Output = ()>) {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let hurry = async {
@@ -36,7 +36,6 @@ pub(in crate::export) fn in_loop(test: impl Future<Output = ()>) {
     });
 }
 
-/// Runs one exporter, and receives its reports.
 pub(in crate::export) struct Bench {
     pub(in crate::export) exporters: Exporters,
     pub(super) reports: Receiver<AnyEvent>,
@@ -72,7 +71,7 @@ impl Bench {
         }
     }
 
-    /// Sends the last records like the daemon at its end, while receiving reports.
+    /// Sends the last records as the daemon does at shutdown, while receiving reports.
     pub(in crate::export) async fn finished(
         &mut self,
         within: Duration,
@@ -94,7 +93,6 @@ impl Bench {
         self.last = progress;
     }
 
-    /// Notes the reports of the next `seconds` seconds.
     pub(super) async fn pass(&mut self, seconds: u64) {
         let end = Instant::now() + Duration::from_secs(seconds);
         while let Ok(Some(event)) = tokio::time::timeout_at(end, self.reports.recv()).await {
@@ -107,7 +105,6 @@ impl Bench {
     }
 }
 
-/// Templates and records that a collector has received in one session.
 #[derive(Debug, Default)]
 pub(in crate::export) struct Received {
     templates: u32,
@@ -115,7 +112,7 @@ pub(in crate::export) struct Received {
 }
 
 impl Received {
-    /// Reads a whole message. Its data set has flow records only.
+    /// Reads a complete message, whose data sets have only flow records.
     fn read(&mut self, message: &[u8]) {
         let short = |at: usize| usize::from(u16::from_be_bytes([message[at], message[at + 1]]));
         assert_eq!((short(0), short(2)), (10, message.len()));
@@ -160,7 +157,7 @@ pub(in crate::export) async fn receive_tcp(
 }
 
 #[test]
-fn datagrams_have_templates_before_records() {
+fn sends_templates_before_records_over_udp() {
     in_loop(async {
         let socket = UdpSocket::bind("127.0.0.1:0").await.unwrap();
         let mut bench = Bench::new(Protocol::Udp, socket.local_addr().unwrap());
@@ -178,9 +175,8 @@ fn datagrams_have_templates_before_records() {
     });
 }
 
-/// Records wait for the collector, and the templates come first.
 #[test]
-fn a_collector_that_starts_later_gets_everything() {
+fn a_collector_that_starts_later_gets_all_records() {
     in_loop(async {
         let socket = UdpSocket::bind("127.0.0.1:0").await.unwrap();
         let address = socket.local_addr().unwrap();
@@ -214,14 +210,14 @@ fn datagrams_to_a_collector_that_has_ended_are_lost() {
         let mut after = Received::default();
         bench.until("back", |progress| progress.sent + progress.lost == 12).await;
         receive(&socket, &mut after, bench.last.sent - 5).await;
-        // Depends on whether templates or records reached the closed port first.
+        // Depends on whether templates or records reach the closed port first.
         assert!([0, 3].contains(&bench.last.lost), "{:?}", bench.last);
         assert_eq!(received.records + after.records + bench.last.lost, 12);
     });
 }
 
 #[test]
-fn records_are_sent_no_matter_what_the_collector_sends() {
+fn data_from_the_collector_does_not_stop_the_export() {
     in_loop(async {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let mut bench = Bench::new(Protocol::Tcp, listener.local_addr().unwrap());
@@ -272,7 +268,7 @@ fn a_collector_that_does_not_read_loses_records() {
             assert!(made < 10_000_000);
             let before = Instant::now();
             sleep(Duration::from_millis(1)).await;
-            // A task that blocks would stop the loop until the collector reads.
+            // A blocking task would stop the loop.
             assert!(before.elapsed() < LONG);
             if let Ok(Some(AnyEvent::Export(Event::Progress(_, progress)))) =
                 timeout(Duration::from_millis(1), bench.reports.recv()).await
@@ -281,7 +277,7 @@ fn a_collector_that_does_not_read_loses_records() {
             }
         }
         assert!(bench.exporters.running[0].1.queue.borrow().size() <= MAX_QUEUE);
-        // The report that ended the loop may be older than the last records.
+        // The last report may be older than the last records.
         let counted = |progress: &Progress| progress.sent + progress.lost + progress.queued == made;
         let stalled = Some(ExportReason::Stalled);
         bench.until("stalled", |last| last.reason == stalled && counted(last)).await;
@@ -289,11 +285,10 @@ fn a_collector_that_does_not_read_loses_records() {
         receive_tcp(&mut stream, &mut Received::default(), made - lost).await;
         bench.until("sent", |progress| progress.sent + progress.lost == made).await;
         assert_eq!((bench.last.lost, bench.last.queued), (lost, 0));
-        assert_eq!(bench.last.reason, None, "it reads again");
+        assert_eq!(bench.last.reason, None, "the collector reads again");
     });
 }
 
-/// Over the loopback device the kernel accepts many bursts at once.
 #[test]
 fn other_tasks_run_between_bursts() {
     in_loop(async {
@@ -304,7 +299,7 @@ fn other_tasks_run_between_bursts() {
         bench.send(10_000);
         let shared = bench.exporters.running[0].1.clone();
         let mut sizes = std::collections::BTreeSet::new();
-        // A small send buffer would be full before the queue is empty.
+        // A small send buffer would fill up before the queue is empty.
         while shared.queue.borrow().size() >= MAX_MESSAGE && sizes.len() < 4 {
             sizes.insert(shared.queue.borrow().size());
             tokio::task::yield_now().await;
@@ -327,11 +322,11 @@ fn removing_a_section_ends_its_exporter() {
     });
 }
 
-/// The path to the collector may appear later, for example with a PPPoE session.
+/// The path may appear later, for example with a PPPoE session.
 #[test]
-fn a_path_that_the_kernel_refuses_is_reported() {
+fn reports_a_path_that_the_kernel_refuses() {
     in_loop(async {
-        // The kernel refuses broadcasts of a socket without `SO_BROADCAST`.
+        // Broadcasts need `SO_BROADCAST`.
         let collector = "255.255.255.255:4739".parse().unwrap();
         let interface = Some("loopback".to_owned());
         let settings = fixture::settings(Protocol::Udp, collector);
@@ -343,9 +338,8 @@ fn a_path_that_the_kernel_refuses_is_reported() {
     });
 }
 
-/// Routes and zones may change during a connection.
 #[test]
-fn a_connection_ends_when_its_route_is_no_longer_permitted() {
+fn a_connection_ends_when_its_route_becomes_forbidden() {
     for protocol in [Protocol::Tcp, Protocol::Udp] {
         in_loop(async move {
             let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
@@ -367,7 +361,7 @@ fn a_connection_ends_when_its_route_is_no_longer_permitted() {
 }
 
 #[test]
-fn nothing_is_sent_before_the_zones_are_known() {
+fn sends_nothing_before_the_zones_are_known() {
     in_loop(async {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let settings = fixture::settings(Protocol::Tcp, listener.local_addr().unwrap());

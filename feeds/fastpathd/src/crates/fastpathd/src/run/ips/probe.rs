@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Probes Suricata twice a second: queues, process, refusals, and replies on its command socket.
-//! Also requests reloads of the rules.
+//! Probes Suricata twice a second: queues, process, refusals, and command socket. Also requests
+//! reloads of the rules.
 
 use std::cell::Cell;
 use std::fs;
@@ -15,25 +15,21 @@ use ips::Commands;
 use tokio::sync::mpsc::Sender;
 use tokio::time::{Interval, MissedTickBehavior};
 
-/// Interval of probes: a failure has to be reported within two seconds.
-const EVERY: Duration = Duration::from_millis(500);
-/// Timeout of one command; the state machine judges a missing reply.
-const LIMIT: Duration = Duration::from_secs(2);
+/// Interval of probes. A failure must be reported within two seconds.
+const PROBE_INTERVAL: Duration = Duration::from_millis(500);
+const COMMAND_TIMEOUT: Duration = Duration::from_secs(2);
 /// Rounds between requests for all counters, in case the event stream is disconnected.
-const COUNTERS_EVERY: u32 = 10;
+const COUNTER_ROUNDS: u32 = 10;
 
-/// File in which the init script reports why Suricata's last configuration was refused.
+/// File in which the init script reports why Suricata refused its last configuration.
 const REFUSED: &str = "/var/etc/suricata/refused";
 
-/// Switches of the probes, shared with the daemon's loop.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct ProbeControl {
     pub(crate) enabled: Rc<Cell<bool>>,
-    /// Version or rules are unknown.
     pub(crate) incomplete: Rc<Cell<bool>>,
 }
 
-/// Numbered rounds, half a second apart.
 struct Rounds {
     clock: Interval,
     number: u32,
@@ -41,9 +37,9 @@ struct Rounds {
 
 impl Rounds {
     fn new() -> Self {
-        let mut clock = tokio::time::interval(EVERY);
+        let mut clock = tokio::time::interval(PROBE_INTERVAL);
         clock.set_missed_tick_behavior(MissedTickBehavior::Delay);
-        // The first round has an even number, so it searches for processes.
+        // The first round is even, so it searches for processes.
         Self { clock, number: 1 }
     }
 
@@ -54,7 +50,6 @@ impl Rounds {
     }
 }
 
-/// Probes twice a second, as long as inspection is enabled.
 pub(crate) async fn watch(control: ProbeControl, events: Sender<AnyEvent>) {
     let mut found = Found::default();
     let mut rounds = Rounds::new();
@@ -64,14 +59,14 @@ pub(crate) async fn watch(control: ProbeControl, events: Sender<AnyEvent>) {
             (found, rounds.number) = (Found::default(), 1);
             continue;
         }
-        if found.runs.is_some_and(|pid| !is_suricata(pid)) {
+        if found.pid.is_some_and(|pid| !is_suricata(pid)) {
             found = Found::default();
         }
-        // Searching all processes costs more than checking one, so search every second round only.
-        if found.runs.is_none() && round.is_multiple_of(2) {
+        // Searching all processes is expensive, so search every second round only.
+        if found.pid.is_none() && round.is_multiple_of(2) {
             found = find();
         }
-        let Found { runs: process, testing } = found;
+        let Found { pid: process, testing } = found;
         let sample = ProbeSample { queues: queues(), process, testing, refused: refused() };
         if events.send(AnyEvent::Ips(Event::Probed(sample))).await.is_err() {
             return;
@@ -79,13 +74,13 @@ pub(crate) async fn watch(control: ProbeControl, events: Sender<AnyEvent>) {
     }
 }
 
-/// Requests Suricata's uptime twice a second, and other values while they are unknown.
+/// Requests Suricata's uptime twice a second, and missing values.
 pub(crate) async fn query_commands(
     socket: PathBuf,
     control: ProbeControl,
     events: Sender<AnyEvent>,
 ) {
-    let mut commands = Commands::new(&socket, LIMIT);
+    let mut commands = Commands::new(&socket, COMMAND_TIMEOUT);
     let mut rounds = Rounds::new();
     loop {
         let round = rounds.next().await;
@@ -113,7 +108,7 @@ async fn query(commands: &mut Commands, incomplete: bool, round: u32) -> Vec<Com
         replies.extend(commands.version().await.map(CommandReply::Version));
         replies.extend(commands.rules().await.map(CommandReply::Rules));
     }
-    if round.is_multiple_of(COUNTERS_EVERY) {
+    if round.is_multiple_of(COUNTER_ROUNDS) {
         replies.extend(
             commands.counters().await.map(|counters| CommandReply::Counters(Box::new(counters))),
         );
@@ -121,19 +116,19 @@ async fn query(commands: &mut Commands, incomplete: bool, round: u32) -> Vec<Com
     replies
 }
 
-/// Requests a reload of Suricata's rules. Returns Suricata's error if no reload started. Retries,
-/// since Suricata refuses while an earlier reload runs, which takes minutes on a slow router.
+/// Requests a reload of Suricata's rules. Retries, because Suricata refuses during an earlier
+/// reload, which takes minutes on a slow router. Returns the last error.
 pub(crate) async fn reload(socket: PathBuf) -> Result<(), String> {
     const TRIES: u32 = 120;
     const RETRY_INTERVAL: Duration = Duration::from_secs(3);
-    let mut commands = Commands::new(&socket, LIMIT);
+    let mut commands = Commands::new(&socket, COMMAND_TIMEOUT);
     commands.reload_rules_within(TRIES, RETRY_INTERVAL).await.map_err(|error| error.to_string())
 }
 
 pub(crate) fn queues() -> Vec<ips::Queue> {
     match fs::read_to_string(ips::QUEUES) {
         Ok(text) => ips::parse_queues(&text),
-        // The file does not exist before a program has opened a queue.
+        // The file is missing until a program opens a queue.
         Err(error) => {
             log::debug!("{}: {error}", ips::QUEUES);
             Vec::new()
@@ -143,36 +138,34 @@ pub(crate) fn queues() -> Vec<ips::Queue> {
 
 fn refused() -> Option<String> {
     const MAX_LEN: u64 = 2000;
-    // Limit the size: reading blocks our only thread, and the file has only a few errors.
+    // Limit the size, because reading blocks our only thread.
     let text = launch::foreign::read(Path::new(REFUSED), MAX_LEN).ok()?;
     let text = String::from_utf8_lossy(&text);
     let text = text.trim();
     (!text.is_empty()).then(|| text.to_owned())
 }
 
-/// Name that Suricata's main thread gives itself.
 const COMM: &str = "Suricata-Main";
 
 fn is_suricata(pid: u32) -> bool {
-    lives(Path::new(&format!("/proc/{pid}")))
+    is_alive(Path::new(&format!("/proc/{pid}")))
 }
 
-fn lives(process: &Path) -> bool {
+fn is_alive(process: &Path) -> bool {
     fs::read(process.join("stat")).is_ok_and(|stat| is_living_suricata(&stat))
 }
 
-/// Parses the beginning of `/proc/PID/stat`: `PID (COMM) STATE`. Returns false for processes that
-/// have ended (Z, X), which keep their name.
+/// Parses the start of `/proc/PID/stat`: `PID (COMM) STATE`. Returns false for ended processes
+/// (Z, X), which keep their name.
 fn is_living_suricata(stat: &[u8]) -> bool {
     let stat = String::from_utf8_lossy(stat);
     let named = stat.split_once('(').and_then(|(_, rest)| rest.rsplit_once(") "));
     named.is_some_and(|(comm, rest)| comm == COMM && !rest.starts_with(['Z', 'X']))
 }
 
-/// The processes of Suricata.
 #[derive(Debug, Clone, Copy, Default)]
 struct Found {
-    runs: Option<u32>,
+    pid: Option<u32>,
     /// `suricata -T` is running.
     testing: bool,
 }
@@ -182,12 +175,12 @@ fn find() -> Found {
     let Ok(processes) = fs::read_dir("/proc") else { return found };
     for process in processes.flatten() {
         let pid = process.file_name().to_str().and_then(|name| name.parse::<u32>().ok());
-        let Some(pid) = pid.filter(|_| lives(&process.path())) else { continue };
+        let Some(pid) = pid.filter(|_| is_alive(&process.path())) else { continue };
         let line = fs::read(process.path().join("cmdline")).unwrap_or_default();
         if line.split(|byte| *byte == 0).any(|word| word == b"-T") {
             found.testing = true;
         } else {
-            found.runs = Some(pid);
+            found.pid = Some(pid);
         }
     }
     found
@@ -198,9 +191,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_process_that_has_ended_is_not_a_running_suricata() {
+    fn an_ended_process_is_not_a_running_suricata() {
         assert!(is_living_suricata(b"812 (Suricata-Main) S 1 812 812 0"));
-        assert!(is_living_suricata(b"812 (Suricata-Main) T 1 812"), "stopped is not gone");
+        assert!(
+            is_living_suricata(b"812 (Suricata-Main) T 1 812"),
+            "a stopped process has not ended"
+        );
         for other in [
             &b"812 (Suricata-Main) Z 1 812"[..],
             b"812 (Suricata-Main) X 1 812",

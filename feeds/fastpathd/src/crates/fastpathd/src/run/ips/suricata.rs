@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Writes Suricata's files (`suricata.yaml`, `arguments`, `cpus`), and listens on the socket of its
-//! events. `crates/ips/src/overlay.rs` renders the YAML.
+//! Writes Suricata's files (`suricata.yaml`, `arguments`, `cpus`) and receives its events.
 
 use std::fs;
 use std::hash::{BuildHasher, Hasher, RandomState};
@@ -16,7 +15,6 @@ use tokio::sync::mpsc::Sender;
 
 use crate::sys::file::{remove, write};
 
-/// Pause after a failure of the event socket.
 const RETRY_INTERVAL: Duration = Duration::from_secs(5);
 
 /// The folder that Suricata and the daemon share.
@@ -28,7 +26,6 @@ impl Folder {
         self.0.join("eve.sock")
     }
 
-    /// Writes the overlay for Suricata's init script, or removes it.
     pub(crate) fn write(&self, instruction: &Instruction) -> Result<(), String> {
         let [yaml, arguments, cpus] =
             ["suricata.yaml", "arguments", "cpus"].map(|name| self.0.join(name));
@@ -43,7 +40,6 @@ impl Folder {
     }
 }
 
-/// Listens to Suricata's events until the daemon ends.
 pub(crate) async fn listen(
     folder: Folder,
     started: Instant,
@@ -79,8 +75,8 @@ pub(crate) async fn listen(
     }
 }
 
-/// Returns the users that may send events: root and the user of Suricata's package, and separately
-/// the user of `fastpath-rules`, which tests rules with the same outputs.
+/// Returns the users that may send events (root and Suricata's user), and the user of
+/// `fastpath-rules`, whose `suricata -T` opens the same socket.
 fn users() -> [Vec<u32>; 2] {
     let passwd = fs::read_to_string("/etc/passwd").unwrap_or_default();
     let id = |name: &str| {
@@ -105,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn an_overlay_is_written_and_removed() {
+    fn writes_and_removes_an_overlay() {
         let folder = Folder(folder("overlay"));
         let run = Instruction::Run(SuricataFiles {
             yaml: "%YAML 1.1\n".into(),

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! Runs `fastpath-bpf` to attach eBPF programs to devices, and parses its report. The init script
-//! has loaded the programs, which needs privileges that the daemon lacks.
+//! has already loaded the programs, because the daemon lacks the privileges.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -17,39 +17,33 @@ use gateway::sys::error::chain;
 use serde_json::Value;
 
 const LOADER: &str = "/usr/libexec/fastpath-bpf";
-/// Timeout of the loader, for all devices together.
 const TIMEOUT: Duration = Duration::from_secs(10);
 
-/// A failure of `fastpath-bpf`.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum LoaderError {
-    /// The loader could not be started or read.
     #[error("running {LOADER}: {0}")]
     Run(#[source] std::io::Error),
-    /// The loader refused, with this text.
     #[error("{0}")]
     Refused(String),
-    /// The loader did not end in time and was killed.
     #[error("it did not end within {0:?}")]
     Timeout(Duration),
-    /// The loader's report could not be parsed.
     #[error("its answer: {0}")]
     Report(#[source] serde_json::Error),
 }
 
-fn of_loader(error: &LoaderError) -> ProgramsReason {
+fn loader_reason(error: &LoaderError) -> ProgramsReason {
     let loaded = Folder::default().map("devices").exists();
     if loaded { ProgramsReason::Loader { said: chain(error) } } else { ProgramsReason::NotLoaded }
 }
 
-fn of_maps(error: &OpenError) -> ProgramsReason {
+fn maps_reason(error: &OpenError) -> ProgramsReason {
     ProgramsReason::Maps { said: chain(error) }
 }
 
-/// Attaches programs to these devices, and detaches them from all others.
+/// Attaches programs to these devices and detaches them from all others.
 pub(crate) async fn set(request: &AttachRequest) -> Result<AttachOutcome, ProgramsReason> {
     let devices = &request.devices;
-    // There is nothing to detach, and the loader may not be installed.
+    // Nothing is attached, and the loader may not be installed.
     if devices.is_empty() && !Path::new(FOLDER).exists() {
         return Ok(AttachOutcome { programs: Vec::new(), opened: None });
     }
@@ -62,35 +56,29 @@ pub(crate) async fn set(request: &AttachRequest) -> Result<AttachOutcome, Progra
     }
     arguments.extend(devices.iter().map(String::as_str));
     let report = report(LOADER, &arguments, TIMEOUT).await;
-    let programs = programs(&report.map_err(|error| of_loader(&error))?);
+    let programs = programs(&report.map_err(|error| loader_reason(&error))?);
     let any = programs.iter().any(|program| program.hook.is_some());
-    let opened = any.then(open).transpose().map_err(|error| of_maps(&error))?;
+    let opened = any.then(open).transpose().map_err(|error| maps_reason(&error))?;
     Ok(AttachOutcome { programs, opened })
 }
 
-/// Runs the loader and returns its report about the devices.
-async fn report(
-    loader: &str,
-    arguments: &[&str],
-    patience: Duration,
-) -> Result<Value, LoaderError> {
+async fn report(loader: &str, arguments: &[&str], limit: Duration) -> Result<Value, LoaderError> {
     let mut command = Command::new(loader);
     launch::with_net_admin(command.args(arguments));
     let mut command = tokio::process::Command::from(command);
     command.env("LC_ALL", "C").stdin(Stdio::null()).kill_on_drop(true);
-    let ended = tokio::time::timeout(patience, command.output()).await;
-    let output = ended.map_err(|_| LoaderError::Timeout(patience))?.map_err(LoaderError::Run)?;
+    let ended = tokio::time::timeout(limit, command.output()).await;
+    let output = ended.map_err(|_| LoaderError::Timeout(limit))?.map_err(LoaderError::Run)?;
     if !output.status.success() {
-        let said = String::from_utf8_lossy(&output.stderr);
-        return Err(LoaderError::Refused(launch::ended(output.status, &said)));
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        return Err(LoaderError::Refused(launch::ended(output.status, &stderr)));
     }
     serde_json::from_slice(&output.stdout).map_err(LoaderError::Report)
 }
 
-/// Detaches all programs within `patience`.
-pub(crate) async fn clear(patience: Duration) {
+pub(crate) async fn clear(limit: Duration) {
     if Path::new(FOLDER).exists()
-        && let Err(error) = report(LOADER, &["set"], patience).await
+        && let Err(error) = report(LOADER, &["set"], limit).await
     {
         log::error!("detaching the eBPF programs: {}", chain(&error));
     }
@@ -102,7 +90,6 @@ fn open() -> Result<OpenMaps, OpenError> {
     Ok(OpenMaps { maps: Box::new(maps), capacity, id })
 }
 
-/// Parses the loader's report.
 fn programs(report: &Value) -> Vec<Program> {
     let report = report.as_array().into_iter().flatten();
     let codes = ProgramsReason::all_codes();
@@ -153,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn a_failing_loader_has_a_reason() {
+    fn reports_why_a_loader_failed() {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         let run = |script| {
             let report = runtime.block_on(report("/bin/sh", &["-c", script], TIMEOUT));
@@ -171,10 +158,10 @@ mod tests {
         assert_eq!(chain(&missing), text);
     }
     #[test]
-    fn a_loader_that_hangs_is_killed() {
+    fn kills_a_loader_that_hangs() {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-        let patience = Duration::from_millis(20);
-        let hangs = report("/bin/sh", &["-c", "exec sleep 600"], patience);
+        let limit = Duration::from_millis(20);
+        let hangs = report("/bin/sh", &["-c", "exec sleep 600"], limit);
         let error = runtime.block_on(hangs).unwrap_err();
         assert_eq!(chain(&error), "it did not end within 20ms");
     }

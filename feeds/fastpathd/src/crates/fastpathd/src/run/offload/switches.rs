@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Watches settings that stop the stack from forwarding: forwarding and reverse path filters,
-//! bridge ports that are off or locked, and stations removed from such a port. Offloaded flows
-//! would continue.
+//! Watches settings that stop the stack from forwarding, because offloaded flows would continue:
+//! forwarding, reverse path filters, the state of bridge ports, and stations of locked ports.
 
 use std::collections::HashMap;
 
@@ -15,11 +14,10 @@ use crate::run::offload::RETRY_INTERVAL;
 /// `RTNLGRP_LINK`, `RTNLGRP_NEIGH`, `RTNLGRP_IPV4_NETCONF`, `RTNLGRP_IPV6_NETCONF`.
 const GROUPS: [u32; 4] = [1, 3, 24, 25];
 
-/// Bridge ports by index; true if a port takes no frames, or only frames of known stations.
+/// Bridge ports by index; true for a port that is locked or not forwarding.
 #[derive(Debug, Default)]
 struct Ports(HashMap<[u8; 4], bool>);
 
-/// Watches the settings until the daemon ends.
 pub(crate) async fn watch(events: Sender<AnyEvent>) {
     loop {
         match AsyncSocket::open(Protocol::Route, &GROUPS) {
@@ -34,7 +32,7 @@ pub(crate) async fn watch(events: Sender<AnyEvent>) {
     }
 }
 
-/// Follows the socket. `None` if the daemon ends; `Some` after a failure.
+/// Follows the socket. Returns `None` if the daemon ends, `Some` after a failure.
 async fn follow(mut socket: AsyncSocket, events: &Sender<AnyEvent>) -> Option<()> {
     let mut ports = Ports::default();
     loop {
@@ -50,44 +48,43 @@ async fn follow(mut socket: AsyncSocket, events: &Sender<AnyEvent>) -> Option<()
 }
 
 impl Ports {
-    /// Returns true if the message reports a setting that stops forwarding.
     fn stops(&mut self, message: &Message<'_>) -> bool {
         const NEWNETCONF: u16 = 80;
         match message.kind {
             NEWNETCONF => message.payload.get(4..).is_some_and(stops_forwarding),
             libc::RTM_NEWLINK => self.port(message.payload).unwrap_or(false),
             libc::RTM_DELNEIGH => {
-                let index = of_bridge(message.payload);
+                let index = bridge_index(message.payload);
                 index.is_some_and(|index| self.0.get(&index) == Some(&true))
             }
             _ => false,
         }
     }
 
-    /// Handles `RTM_NEWLINK` of family bridge. Returns true if the port has just stopped taking
-    /// frames.
+    /// Handles `RTM_NEWLINK` of family bridge. Returns whether the port has just stopped
+    /// forwarding.
     fn port(&mut self, payload: &[u8]) -> Option<bool> {
         const IFINFOMSG: usize = 16;
         const PROTINFO: u16 = 12;
         const STATE: u16 = 1;
         const LOCKED: u16 = 39;
         const FORWARDING: u8 = 3;
-        let index = of_bridge(payload)?;
+        let index = bridge_index(payload)?;
         let port = attribute(payload.get(IFINFOMSG..)?, PROTINFO)?;
         let byte = |kind| attribute(port, kind).and_then(<[u8]>::first).copied();
-        let closed = byte(STATE)? != FORWARDING || byte(LOCKED) == Some(1);
-        let before = self.0.insert(index, closed);
-        Some(closed && before != Some(true))
+        let stopped = byte(STATE)? != FORWARDING || byte(LOCKED) == Some(1);
+        let before = self.0.insert(index, stopped);
+        Some(stopped && before != Some(true))
     }
 }
 
-/// Returns the device of a message of family bridge, with header `ifinfomsg` or `ndmsg`.
-fn of_bridge(payload: &[u8]) -> Option<[u8; 4]> {
+/// Returns the device index of a message of family bridge, with header `ifinfomsg` or `ndmsg`.
+fn bridge_index(payload: &[u8]) -> Option<[u8; 4]> {
     let family = i32::from(*payload.first()?);
     payload.get(4..)?.first_chunk().filter(|_| family == libc::AF_BRIDGE).copied()
 }
 
-/// Returns true if one changed setting stops forwarding. A new device reports all its settings.
+/// Returns whether a single changed setting stops forwarding. A new device reports all settings.
 fn stops_forwarding(attrs: &[u8]) -> bool {
     const IFINDEX: u16 = 1;
     const FORWARDING: u16 = 2;
@@ -125,38 +122,38 @@ mod tests {
     }
 
     #[test]
-    fn only_settings_that_stop_forwarding_are_reported() {
+    fn reports_only_settings_that_stop_forwarding() {
         let stops = |bytes: Vec<u8>| {
             messages(&bytes).filter(|one| Ports::default().stops(one)).count() == 1
         };
         for family in [libc::AF_INET, libc::AF_INET6] {
             assert!(stops(changed(family, &[(1, 7), (2, 0)])));
-            assert!(!stops(changed(family, &[(1, 7), (2, 1)])), "on again");
+            assert!(!stops(changed(family, &[(1, 7), (2, 1)])), "forwarding is enabled");
             assert!(stops(changed(family, &[(1, 7), (3, 2)])));
             assert!(!stops(changed(family, &[(1, 7), (3, 0)])));
             assert!(!stops(changed(family, &[(1, 7), (2, 0), (3, 0), (4, 0)])), "a new device");
-            assert!(!stops(changed(family, &[(1, 7), (5, 0)])), "of ARP");
+            assert!(!stops(changed(family, &[(1, 7), (5, 0)])), "a setting of ARP");
         }
         assert!(!stops(netlink::message(80, 0, 0, &[])));
     }
 
     #[test]
-    fn a_bridge_port_that_stops_is_reported_once() {
+    fn reports_a_stopped_bridge_port_once() {
         let mut ports = Ports::default();
         let mut stops =
             |bytes: Vec<u8>| messages(&bytes).filter(|one| ports.stops(one)).count() == 1;
         assert!(!stops(port(3, 3, 0)));
-        assert!(stops(port(3, 4, 0)), "it blocks");
-        assert!(!stops(port(3, 4, 0)), "the same");
+        assert!(stops(port(3, 4, 0)), "the port blocks");
+        assert!(!stops(port(3, 4, 0)), "a repeated message");
         assert!(!stops(port(3, 3, 0)));
-        assert!(stops(port(3, 3, 1)), "it is locked");
-        assert!(stops(port(4, 1, 0)), "another");
+        assert!(stops(port(3, 3, 1)), "the port is locked");
+        assert!(stops(port(4, 1, 0)), "another port");
         let gone = |index| {
             let mut payload = vec![0; 12];
             (payload[0], payload[4]) = (u8::try_from(libc::AF_BRIDGE).unwrap(), index);
             netlink::message(libc::RTM_DELNEIGH, 0, 0, &payload)
         };
-        assert!(stops(gone(3)), "its station is removed");
-        assert!(!stops(gone(5)), "ages out elsewhere");
+        assert!(stops(gone(3)), "a station of a locked port is removed");
+        assert!(!stops(gone(5)), "a station of an unknown port is removed");
     }
 }

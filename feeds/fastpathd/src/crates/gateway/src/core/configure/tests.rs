@@ -32,7 +32,7 @@ fn a_bad_configuration_changes_nothing_and_is_reported() {
 }
 
 #[test]
-fn the_digest_is_of_the_configuration_in_use() {
+fn status_shows_the_digest_of_the_configuration_in_use() {
     let mut core = core();
     let digest = |core: &mut Core| ask(core, "status", json!({}))["configuration"]["digest"].take();
     assert_eq!(digest(&mut core), "");
@@ -59,7 +59,7 @@ fn a_refused_url_is_reported_without_its_password() {
         assert!(status.contains("config-refused"), "{status}");
         let ips = ask(&mut core, "ips", json!({})).to_string();
         assert!(!status.contains("geheim") && !ips.contains("geheim"), "{status} {ips}");
-        assert!(!core.configuration.error().contains("geheim"), "which is logged");
+        assert!(!core.configuration.error().contains("geheim"), "the log has no password");
     }
 }
 

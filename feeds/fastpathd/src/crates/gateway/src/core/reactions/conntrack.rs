@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Fills the flow table from conntrack's entries and events, by the network and what the eBPF
-//! engine has offloaded.
+//! Updates the flow table from conntrack, and corrects conntrack for offloaded flows.
 
 use ctnetlink::{Entry, EntryUpdate};
 use flows::ReadingStart;
@@ -72,7 +71,6 @@ impl Core {
         self.dump_if_due()
     }
 
-    /// Merges a batch of the dump under way.
     pub(crate) fn entries_read(&mut self, entries: &[Entry]) -> Vec<AnyEffect> {
         let mut forged = Vec::new();
         for entry in entries {
@@ -84,13 +82,12 @@ impl Core {
         effects
     }
 
-    /// Ends the dump. After a `complete` one, flows without an entry are gone.
     pub(crate) fn dump_ended(&mut self, complete: bool) -> Vec<AnyEffect> {
         self.conntrack.dump_ended(complete, self.now);
         self.sweep()
     }
 
-    /// Removes a batch of flows that the dump lacks. The next dump waits for the last batch.
+    /// Removes a batch of flows that the dump lacks. The next dump starts after the last batch.
     fn sweep(&mut self) -> Vec<AnyEffect> {
         let more = self.conntrack.sweep();
         let mut effects = self.serve_ebpf();
@@ -102,7 +99,6 @@ impl Core {
         effects
     }
 
-    /// Updates flows from entries that were looked up.
     pub(crate) fn looked_up(&mut self, entries: &[Entry], start: ReadingStart) -> Vec<AnyEffect> {
         let mut forged = Vec::new();
         for entry in entries {
@@ -114,8 +110,7 @@ impl Core {
         effects
     }
 
-    /// Confirms connections from conntrack entries that were read after their map entries were
-    /// added.
+    /// Confirms connections by conntrack entries that were read after their map entries were added.
     pub(crate) fn confirmed(
         &mut self,
         connections: &[(Waiting, Option<Entry>)],
@@ -131,7 +126,6 @@ impl Core {
         self.serve_ebpf()
     }
 
-    /// Returns the entry without a FIN or RST that the eBPF engine has not seen.
     fn reopened(&mut self, entry: &Entry, forged: &mut Vec<EntryUpdate>) -> Entry {
         let ebpf = self.offload.ebpf_mut();
         self.conntrack.reopened(entry, forged, |id| ebpf.reopen(id))

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Has the doctor run after changes of the router's state.
+//! Runs the doctor after changes of the router's state.
 
 use crate::core::Core;
 use crate::doctor::{Event, Marks};
 use crate::effect::Effect as AnyEffect;
 
 impl Core {
-    /// Returns the state of the router that the checks depend on, besides the configuration.
-    fn standing(&self) -> String {
+    /// Returns the engine, the inspection state and the WAN states, on which checks depend.
+    fn router_state(&self) -> String {
         let engine = self.offload.flowtable().active().name();
         let inspection = self.ips.inspection().condition().state.name();
         let wans = self.network.wans(self.sys.rates(), self.now);
@@ -15,12 +15,11 @@ impl Core {
         format!("{engine} {inspection}{}", up.collect::<String>())
     }
 
-    /// Reads a new report, and starts a run if one is due. Called once a second.
     pub(crate) fn doctor_second(&mut self, marks: Marks) -> Vec<AnyEffect> {
         let cpus = self.sys.load();
         #[expect(clippy::cast_precision_loss, reason = "a router has few CPUs")]
         let load = cpus.iter().map(|cpu| cpu.busy).sum::<f64>() / cpus.len().max(1) as f64;
-        let effects = self.doctor.second(marks, self.standing(), load, self.now.mono);
+        let effects = self.doctor.second(marks, self.router_state(), load, self.now.mono);
         effects.into_iter().map(Into::into).collect()
     }
 

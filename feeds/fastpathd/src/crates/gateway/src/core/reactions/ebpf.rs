@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Connects the eBPF engine to the core: outcomes of attaching, network changes, and the updates of
-//! conntrack that it requests (timeouts, window tracking, marks).
+//! Connects the eBPF engine to the core, and requests its updates of conntrack.
 
 use ebpf::dependency::DependencyChange;
 use ruleset::Plan;
@@ -13,7 +12,6 @@ use crate::offload::ebpf::{AttachOutcome, Served, without_window_tracking};
 use crate::offload::programs::ProgramsReason;
 
 impl Core {
-    /// Handles the outcome of attaching programs.
     pub(crate) fn attached(
         &mut self,
         result: Result<AttachOutcome, ProgramsReason>,
@@ -28,7 +26,6 @@ impl Core {
         effects
     }
 
-    /// Removes entries with endpoints that differ after these changes of the network.
     pub(crate) fn dependencies_changed(&mut self, changes: &[DependencyChange]) -> Vec<AnyEffect> {
         let (network, now) = (self.network.view(), self.now);
         let request = self.offload.ebpf_mut().changed(changes, network, now);
@@ -65,7 +62,7 @@ impl Core {
         if !extend.is_empty() {
             effects.push(Update(extend));
         }
-        // Disable window tracking once again: until a connection starts, conntrack records
+        // Disable window tracking again: until a connection starts, conntrack records
         // acknowledgements, and would reject a RST that follows later acknowledgements.
         if !started.is_empty() {
             effects.push(Update(started.iter().map(without_window_tracking).collect()));

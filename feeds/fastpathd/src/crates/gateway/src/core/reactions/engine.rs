@@ -19,8 +19,7 @@ impl Core {
         else {
             return Vec::new();
         };
-        // Instruct Suricata first: this sets the number of queues, which the rules need, by the CPU
-        // plan.
+        // Instruct Suricata first: this sets the number of queues, which the rules need.
         let mut effects: Vec<AnyEffect> = self.instruct().into_iter().collect();
         effects.extend(self.plan_latency());
         let topology = self.network.topology();
@@ -34,7 +33,7 @@ impl Core {
         let programs = self.offload.request_programs(&mut plan, settings.hook, listed);
         effects.extend(programs.map(AnyEffect::from));
         plan.tunnel(tunnels);
-        self.offload.see_returned(&plan, topology);
+        self.offload.verify_recreated(&plan, topology);
         plan.packet_chains = self.offload.packet_chains(&plan, topology);
         plan.unread = plan.engine != Engine::Off && self.offload.rules_unread();
         plan.ipsec = self.sys.machine().ipsec;
@@ -46,8 +45,7 @@ impl Core {
         effects
     }
 
-    /// Sets the engine until the file names another one. The caller's answer follows with
-    /// [`AnswerEngine`](crate::api::Effect::AnswerEngine).
+    /// [`AnswerEngine`](crate::api::Effect::AnswerEngine) answers the caller later.
     pub(crate) fn command(&mut self, engine: Engine) -> Vec<AnyEffect> {
         self.configuration.command(engine);
         let mut effects = self.replan();

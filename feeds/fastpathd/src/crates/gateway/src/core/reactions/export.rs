@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Exports records of the flow table, and events of Suricata, with the devices of the network.
+//! Connects the exporters to the flow table and the network.
 
 use flows::Now;
 use ipfix::Queue;
@@ -10,8 +10,8 @@ use crate::export::way::Ways;
 use crate::export::{Effect, Event, Serial, Settings, encoded};
 use crate::network;
 
-/// Flows per batch of the last records, a small part of a queue.
-const FLOWS: usize = 2000;
+/// Flows per batch of final records, a small part of a collector's queue.
+const FINAL_BATCH: usize = 2000;
 
 impl Core {
     pub(crate) fn export_event(&mut self, event: Event) -> Vec<AnyEffect> {
@@ -19,14 +19,13 @@ impl Core {
         Vec::new()
     }
 
-    /// Applies settings.
     pub(crate) fn configure_export(&mut self, settings: &[Settings]) -> Option<AnyEffect> {
         let run = self.export.configure(settings, self.now)?;
         self.conntrack.flows_mut().record(self.export.timeouts(), self.now);
         Some(run.into())
     }
 
-    /// Sends the records that conntrack's entries and events have caused.
+    /// Sends the flow table's pending records.
     pub(crate) fn export_records(&mut self) -> Option<AnyEffect> {
         let records = self.conntrack.flows_mut().records();
         let send = || Effect::Send(encoded(&records, self.network.topology())).into();
@@ -39,15 +38,14 @@ impl Core {
         self.export.reading_records()
     }
 
-    /// Returns the last records of the next batch of flows, from index `next` of the table on;
-    /// `None` after the last batch.
+    /// Returns the final records of a batch of flows from index `next`; `None` after the last.
     pub fn last_records(&mut self, next: &mut usize) -> Option<Queue> {
         let flows = self.conntrack.flows_mut();
         if *next >= flows.len() {
             return None;
         }
-        flows.record_rest(*next..*next + FLOWS, self.now);
-        *next += FLOWS;
+        flows.record_rest(*next..*next + FINAL_BATCH, self.now);
+        *next += FINAL_BATCH;
         Some(encoded(&flows.records(), self.network.topology()))
     }
 
@@ -59,7 +57,7 @@ impl Core {
     }
 }
 
-/// Returns the devices that messages may leave by; `None` before zones and links are known.
+/// Returns the egress devices that messages may use; `None` before zones and links are known.
 fn ways(network: &network::State, now: Now) -> Option<Ways> {
     if !network.zones_known() || !network.is_complete(now) {
         return None;

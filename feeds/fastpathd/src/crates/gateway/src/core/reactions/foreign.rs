@@ -24,7 +24,6 @@ impl Core {
         effects
     }
 
-    /// Handles the rules that have been read.
     pub(crate) fn rules_read(&mut self, rules: Result<ForeignRules, String>) -> Vec<AnyEffect> {
         self.offload.rules_read(rules, self.now);
         let again = self.offload.read_rules(self.now);

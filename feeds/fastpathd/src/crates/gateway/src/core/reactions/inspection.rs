@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Instructs Suricata by the CPU plan and the network, blocks sources and ends their flows, and
-//! passes gate, marks, policies and budgets of the inspection in force to the flow table.
+//! Connects inspection to the core: instructions for Suricata, blocks, and the flow table.
 
 use config::Network;
 use ctnetlink::Entry;
@@ -31,7 +30,6 @@ impl Core {
         Vec::new()
     }
 
-    /// Handles a probe, twice a second while inspection is enabled.
     pub(crate) fn probed(&mut self, sample: ProbeSample) -> Vec<AnyEffect> {
         let [gate_changed, state_changed] = self.ips.probed(sample, self.now.mono);
         if state_changed {
@@ -44,10 +42,9 @@ impl Core {
         self.ips.replied(reply, self.now.mono);
     }
 
-    /// Handles Suricata's events: counters, alerts, and sources to be blocked.
     pub(crate) fn events_read(&mut self, mut batch: ips::Batch) -> Vec<AnyEffect> {
-        let handed_on = self.export.hand_on(std::mem::take(&mut batch.lines));
-        let mut effects: Vec<AnyEffect> = handed_on.into_iter().map(Into::into).collect();
+        let forwarded = self.export.forward(std::mem::take(&mut batch.lines));
+        let mut effects: Vec<AnyEffect> = forwarded.into_iter().map(Into::into).collect();
         self.ips.take(batch, self.network.view(), self.now.mono);
         let topology = self.network.topology();
         let blocks = self.ips.offences(self.now.mono, |source| is_own(topology, source));
@@ -80,7 +77,7 @@ impl Core {
         effects
     }
 
-    /// Ends the block that contains this source, by command. `None` if there is no such block.
+    /// Ends the block that contains this source, on request. `None` if there is no such block.
     pub(crate) fn unblock(&mut self, source: Network) -> Option<AnyEffect> {
         let source = self.ips.release(source)?;
         self.offload.ebpf_mut().accept(&[source], self.now);
@@ -88,8 +85,8 @@ impl Core {
         Some(Effect::Unblock(vec![source]).into())
     }
 
-    /// Removes a block that is not in force. The next offence of its source requests it again. The
-    /// table that a job under way applies may contain it.
+    /// Removes a block that nft refused; the next offence of the source requests it again. The
+    /// table of the current job may contain the block, so nft has to end it as well.
     fn not_blocked(&mut self, source: Network) -> Vec<AnyEffect> {
         let Some(source) = self.ips.release(source) else { return Vec::new() };
         self.offload.ebpf_mut().accept(&[source], self.now);
@@ -110,7 +107,6 @@ impl Core {
         Some(Effect::Unblock(ended).into())
     }
 
-    /// Handles the contents of our table.
     pub(crate) fn table_read(&mut self, found: &InForce) -> Vec<AnyEffect> {
         let is_configured = self.configuration.settings().is_some();
         let topology = self.network.topology();
@@ -119,9 +115,8 @@ impl Core {
         lifted.into_iter().map(Into::into).collect()
     }
 
-    /// Returns the instruction for Suricata's service, if it has changed.
     pub(crate) fn instruct(&mut self) -> Option<AnyEffect> {
-        // Wait until everything is known: an earlier instruction would start Suricata twice.
+        // Wait for network and CPUs: an earlier instruction would start Suricata twice.
         if !self.network.is_complete(self.now) || !self.cpu.is_known() {
             return None;
         }
@@ -140,7 +135,7 @@ impl Core {
         effects
     }
 
-    /// Updates the flow table, which has to decide like the rules in force.
+    /// Passes the inspection in force to the flow table, so that both decide alike.
     pub(crate) fn inspection_changed(&mut self) {
         let inspection = self.ips.in_force(self.offload.flowtable().in_force());
         self.conntrack.flows_mut().inspection(inspection, self.now);

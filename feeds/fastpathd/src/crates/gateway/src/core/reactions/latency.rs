@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Plans the queues of the WAN for the network and the engine, and tells the eBPF engine which
-//! filters are ours.
+//! Plans the queues of the WAN, and reports the devices with our CAKE filters to the eBPF engine.
 
 use ::latency::{Applied, Failure};
 use model::Engine;
 
 use crate::core::Core;
 use crate::effect::Effect as AnyEffect;
-use crate::latency::{Event, Surroundings};
+use crate::latency::{Event, PlanInputs};
 
 impl Core {
     pub(crate) fn latency_event(&mut self, event: Event) -> Vec<AnyEffect> {
@@ -29,19 +28,18 @@ impl Core {
         effects
     }
 
-    /// Plans for the current network and configuration.
     pub(crate) fn plan_latency(&mut self) -> Option<AnyEffect> {
         if !self.network.is_complete(self.now) {
             return None;
         }
         let engine = self.configuration.effective().map(|(settings, _)| settings.wanted());
-        let around = Surroundings {
+        let inputs = PlanInputs {
             firewall: self.network.firewall(),
             interfaces: self.network.view().interfaces(),
             topology: self.network.topology(),
             hardware: engine == Some(Engine::FlowtableHw) && !self.offload.hardware_is_unused(),
         };
-        self.latency.plan(around, self.now).map(AnyEffect::from)
+        self.latency.plan(inputs, self.now).map(AnyEffect::from)
     }
 
     pub(crate) fn latency_second(&mut self) -> Option<AnyEffect> {

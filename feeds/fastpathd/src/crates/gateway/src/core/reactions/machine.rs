@@ -14,7 +14,6 @@ impl Core {
         }
     }
 
-    /// Handles a reading of CPUs and queues.
     pub(crate) fn machine_read(&mut self, sample: cpu::Sample) -> Vec<Effect> {
         let before = self.cpu.is_known().then(|| self.cpu.threads());
         let done = self.cpu.read(sample, self.now.mono);

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Reactions of a subsystem to changes of others. Only here, one subsystem reads or changes the
-//! state of another.
+//! Reactions of the subsystems to each other. No other module crosses their boundaries.
 
 mod conntrack;
 mod doctor;

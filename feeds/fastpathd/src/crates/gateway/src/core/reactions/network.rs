@@ -25,12 +25,10 @@ impl Core {
         effects
     }
 
-    /// Sets the `values` of UCI package firewall.
     pub(crate) fn firewall_read(&mut self, values: &Value) {
         self.network.firewall_read(values);
     }
 
-    /// Handles the answer of `network.interface dump`.
     pub(crate) fn interfaces_read(&mut self, dump: &Value) -> Vec<AnyEffect> {
         // Policies name zones, and the devices of a zone may have changed, so replan.
         if self.network.interfaces_read(dump, self.now) {
@@ -40,18 +38,15 @@ impl Core {
         }
     }
 
-    /// Updates the hosts that keep moving, and replans if they changed. Called once a second.
     pub(crate) fn roaming_second(&mut self) -> Vec<AnyEffect> {
         if self.network.roaming_second(self.now) { self.replan() } else { Vec::new() }
     }
 
-    /// Applies the IPv6 MTUs of devices, which change without an event.
     pub(crate) fn mtu6_second(&mut self, read: &[(String, u32)]) -> Vec<AnyEffect> {
         let changes = self.network.mtu6_changes(read);
         if changes.is_empty() { Vec::new() } else { self.network_changed(changes) }
     }
 
-    /// Handles changes of the kernel's network.
     pub(crate) fn network_changed(&mut self, changes: Vec<Change>) -> Vec<AnyEffect> {
         let Some(Changed { dependencies, moved, rerouted, in_flowtable, shrunk }) =
             self.network.change(changes, self.now)
@@ -74,7 +69,7 @@ impl Core {
         effects
     }
 
-    /// Handles the kernel's answers; `None` if it could not be asked. Flows with another route
+    /// Handles the kernel's answers to route lookups; `None` if the lookups failed. Rerouted flows
     /// leave the engine, and flows that waited for an answer may be offloaded.
     pub(crate) fn routes_answered(
         &mut self,

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Handles outcomes of jobs, changed rules, `IPsec` policies and `flush`: reports the engine in
-//! force to the flow table, and revokes offloaded flows.
+//! Handles outcomes of jobs and changes of rules, and revokes offloaded flows.
 
 use ctnetlink::{Revision, Touch};
 use ruleset::Applied;
@@ -29,7 +28,6 @@ impl Core {
         }
     }
 
-    /// Handles the outcome of a job.
     pub(crate) fn applied(&mut self, result: Result<Applied, JobFailure>) -> Vec<AnyEffect> {
         let (next, is_restored) = self.offload.applied(result, self.now);
         self.engine_changed();
@@ -41,7 +39,6 @@ impl Core {
         effects
     }
 
-    /// Returns the next job, and answers held requests for the engine if no job is left.
     fn answer_when_settled(&mut self, next: Option<Effect>) -> Vec<AnyEffect> {
         let mut effects: Vec<AnyEffect> = next.into_iter().map(Into::into).collect();
         effects.extend(self.serve_ebpf());
@@ -49,21 +46,21 @@ impl Core {
         effects
     }
 
-    /// Answers held requests for the engine once neither rules nor programs are pending.
+    /// Answers pending `engine` requests once neither rules nor programs are pending.
     pub(super) fn answer_engine(&self) -> Option<AnyEffect> {
         self.offload.is_settled().then_some(AnyEffect::Api(api::Effect::AnswerEngine))
     }
 
-    /// Handles a change of rules, perhaps by ourselves.
+    /// Handles a change of nftables rules by the daemon or by another program.
     pub(crate) fn rules_changed(&mut self, revision: Revision) -> Vec<AnyEffect> {
-        let mut effects = vec![AnyEffect::Offload(Effect::NoteRules)];
+        let mut effects = vec![AnyEffect::Offload(Effect::SaveGeneration)];
         effects.extend(self.table_touched(revision.table));
         match self.offload.revocation(revision, self.now) {
             Some(reason) => {
                 effects.extend(self.read_rules(&reason));
                 effects.extend(self.revoke(reason));
             }
-            // Revoke offloaded flows later; all other flows have to pass the rules now.
+            // Offloaded flows are revoked later; all other flows have to pass the rules now.
             None if revision.elements => {
                 self.conntrack.flows_mut().rules_changed(false, self.now);
                 effects.extend(self.serve_ebpf());
@@ -74,7 +71,6 @@ impl Core {
         effects
     }
 
-    /// Handles a change of our own table.
     fn table_touched(&mut self, touch: Touch) -> Vec<AnyEffect> {
         if touch == Touch::None {
             return Vec::new();
@@ -86,8 +82,7 @@ impl Core {
         self.answer_when_settled(next)
     }
 
-    /// Revokes all offloaded flows: they have to pass the changed rules before an engine offloads
-    /// them again.
+    /// Revokes all offloaded flows: they have to pass the changed rules again.
     pub(super) fn revoke(&mut self, reason: RevocationReason) -> Vec<AnyEffect> {
         self.offload.note_revoked(reason, self.conntrack.flows(), self.now);
         self.conntrack.flows_mut().rules_changed(true, self.now);
@@ -98,7 +93,6 @@ impl Core {
         effects
     }
 
-    /// Renews the flowtable if flows have a new route or mark.
     pub(crate) fn flows_strayed(&mut self) -> Option<AnyEffect> {
         if !self.conntrack.flows_mut().take_strayed() {
             return None;
@@ -133,7 +127,7 @@ impl Core {
         self.offload.set_hardware_ports(ports);
     }
 
-    /// Counts a second. Replans the queues if use of hardware, which bypasses them, has changed.
+    /// Replans the queues if hardware, which bypasses them, has become used or unused.
     fn hardware_second(&mut self) -> Option<AnyEffect> {
         if !self.offload.hardware_second(self.conntrack.flows()) {
             return None;

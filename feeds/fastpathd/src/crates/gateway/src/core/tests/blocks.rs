@@ -15,7 +15,7 @@ impl Router {
         self.table.contains("set blocked4")
     }
 
-    /// Ends the oldest request to block or unblock sources, unless the job runs before it.
+    /// Completes the oldest request to block or unblock sources, unless the job runs before it.
     pub(super) fn end_block(&mut self, succeeds: bool) {
         if self.job.is_some() {
             let Some(left) = self.before_job.checked_sub(1) else { return };
@@ -28,7 +28,7 @@ impl Router {
             }
             Some(inspection::Effect::Block { element, .. }) => {
                 let effects = self.core.ips_event(inspection::Event::NotBlocked(element.source));
-                self.carry_out(effects);
+                self.execute(effects);
             }
             Some(inspection::Effect::Unblock(sources)) => {
                 self.blocks.retain(|source| !sources.contains(source));

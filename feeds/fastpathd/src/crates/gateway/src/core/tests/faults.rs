@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Each kind of request fails once. Tests the rules in force, the shown state and the retry.
+//! Fails each kind of request once. Tests the rules in force, the shown state and the retry.
 
 use super::*;
 
@@ -21,7 +21,7 @@ fn a_refused_table_leaves_the_old_one_in_force_and_is_retried() {
     assert_eq!(router.table, before);
     router.assert_active(Engine::Flowtable, REFUSED);
     router.pass(29);
-    assert_eq!(router.table, before, "not before its time");
+    assert_eq!(router.table, before, "too soon");
     router.pass(1);
     assert_ne!(router.table, before);
     router.assert_active(Engine::Flowtable, "");
@@ -73,7 +73,7 @@ fn a_refused_flowtable_renewal_is_retried() {
     router.assert_active(Engine::Flowtable, REFUSED);
     for _ in 0..29 {
         router.second();
-        assert!(!matches!(router.job, Some(Job::Renew(_))), "not before its time");
+        assert!(!matches!(router.job, Some(Job::Renew(_))), "too soon");
         router.drain();
     }
     router.second();
@@ -110,9 +110,9 @@ fn a_table_that_cannot_be_read_counts_as_in_force() {
     router.assert_active(Engine::Flowtable, "");
 }
 
-/// Flows may have passed the rules that were changed.
+/// Flows may have passed the changed rules.
 #[test]
-fn a_table_that_cannot_be_restored_ends_the_offload_until_it_is() {
+fn a_table_that_cannot_be_restored_stops_the_offload_until_it_is_restored() {
     let mut router = Router::running("ebpf");
     router.connect(1);
     router.drain();
@@ -279,13 +279,13 @@ fn a_failed_reinspect_is_answered_and_changes_nothing() {
     let effects = router.core.ips_event(event);
     let failed = api::Effect::AnswerReinspect(Err("conntrack: busy".into()));
     assert_eq!(effects[0], Effect::Api(failed));
-    router.carry_out(effects);
+    router.execute(effects);
     router.pass(1);
     router.assert_active(Engine::Flowtable, "");
 }
 
 #[test]
-fn reading_the_interfaces_is_repeated_without_an_answer() {
+fn an_unanswered_request_for_the_interfaces_is_repeated() {
     let mut router = Router::running("flowtable");
     let asks = |router: &Router| {
         let read = Effect::Network(network::Effect::ReadInterfaces);
@@ -298,7 +298,7 @@ fn reading_the_interfaces_is_repeated_without_an_answer() {
 }
 
 impl Router {
-    /// Ends all requests to attach programs; the first one asks for no device.
+    /// Completes all requests to attach programs; the first one asks for no device.
     fn drain_attach(&mut self) {
         while !self.attaching.is_empty() {
             self.end_attach(AttachEnd::Done);

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Simulates a router without a kernel: executes the core's requests one at a time, and lets each
-//! of them fail.
+//! Simulates a router without a kernel, on which each of the core's requests can fail.
 
 mod blocks;
 mod faults;
@@ -34,13 +33,12 @@ use crate::fixture::{
     alert, core, established, lab_dump, lab_firewall, lab_network, machine_sample,
 };
 use crate::offload::ebpf::{AttachOutcome, AttachRequest, OpenMaps, Waiting};
-use crate::offload::flowtable::{EngineReport, Job, JobFailure, Left};
+use crate::offload::flowtable::{EngineReport, Job, JobFailure, TableState};
 use crate::offload::programs::Program;
 use crate::offload::programs::ProgramsReason;
 use crate::sys::kernel::Readings;
 use crate::{configuration, conntrack, ips as inspection, network, offload};
 
-/// Outcome of an nft job.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum JobEnd {
     Done,
@@ -52,30 +50,28 @@ enum JobEnd {
     WithoutFlowtable,
 }
 
-/// Outcome of a request to attach programs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum AttachEnd {
     Done,
     /// The first device gets no program.
     Partly,
-    /// The loader fails.
     Failed,
 }
 
 /// Fake maps that can be made unreadable.
 #[derive(Debug, Clone, Default)]
-struct Mapped {
+struct FaultyMaps {
     fake: Fake,
     unreadable: Rc<Cell<bool>>,
 }
 
-impl Mapped {
+impl FaultyMaps {
     fn check(&self) -> io::Result<()> {
         if self.unreadable.get() { Err(io::ErrorKind::PermissionDenied.into()) } else { Ok(()) }
     }
 }
 
-impl Maps for Mapped {
+impl Maps for FaultyMaps {
     fn put(&mut self, key: &Key, entry: &MapEntry, from: EntryReading) -> Result<(), MapError> {
         self.fake.put(key, entry, from)
     }
@@ -98,9 +94,9 @@ impl Maps for Mapped {
         self.fake.read(each)
     }
 
-    fn heartbeat(&mut self, patience: Duration) -> Result<(), MapError> {
+    fn heartbeat(&mut self, timeout: Duration) -> Result<(), MapError> {
         self.check().map_err(MapError::Heartbeat)?;
-        self.fake.heartbeat(patience)
+        self.fake.heartbeat(timeout)
     }
 
     fn exits(&mut self) -> Result<PortExits, MapError> {
@@ -108,12 +104,10 @@ impl Maps for Mapped {
     }
 }
 
-/// The core and its pending requests.
 struct Router {
     core: Core,
     /// Rules of our table in the simulated kernel; empty if there is no table.
     table: String,
-    /// The nft job under way.
     job: Option<Job>,
     /// Sources to block, as of the job's start.
     job_blocks: BTreeSet<Network>,
@@ -121,7 +115,6 @@ struct Router {
     before_job: usize,
     /// Pending requests to attach programs, oldest first.
     attaching: VecDeque<AttachRequest>,
-    /// The rules of other programs are being read.
     reading: bool,
     /// Pending requests to conntrack, oldest first.
     requests: VecDeque<conntrack::Effect>,
@@ -129,10 +122,8 @@ struct Router {
     blocks: BTreeSet<Network>,
     /// Pending requests to block and unblock sources, oldest first.
     blocking: VecDeque<inspection::Effect>,
-    /// All other effects that the core has requested.
     others: Vec<Effect>,
-    maps: Mapped,
-    /// Id of the maps.
+    maps: FaultyMaps,
     maps_id: u32,
     /// True if the last request to attach left a program on any device.
     has_programs: bool,
@@ -143,7 +134,6 @@ fn rules_of(plan: &Plan) -> String {
     if plan.has_table() { render(plan, &[]) } else { String::new() }
 }
 
-/// Returns true if the job leaves the plan in force.
 fn keeps(job: &Job) -> bool {
     job.before() == Some(job.plan())
 }
@@ -158,7 +148,6 @@ fn values(engine: &str, inspects: bool) -> Value {
 }
 
 impl Router {
-    /// Returns a router that knows neither its network nor its configuration.
     fn new() -> Self {
         Self {
             core: core(),
@@ -172,7 +161,7 @@ impl Router {
             blocks: BTreeSet::new(),
             blocking: VecDeque::new(),
             others: Vec::new(),
-            maps: Mapped::default(),
+            maps: FaultyMaps::default(),
             maps_id: 1,
             has_programs: false,
             connections: Vec::new(),
@@ -190,7 +179,7 @@ impl Router {
     }
 
     /// Queues the core's requests. Asserts that one nft job runs at a time, from the plan in force.
-    fn carry_out(&mut self, effects: Vec<Effect>) {
+    fn execute(&mut self, effects: Vec<Effect>) {
         for effect in effects {
             match effect {
                 Effect::Offload(offload::Effect::Run(job)) => {
@@ -230,16 +219,15 @@ impl Router {
             [network::Event::Firewall(lab_firewall()), network::Event::Changed(changes), interfaces]
         {
             let effects = self.core.network_event(event);
-            self.carry_out(effects);
+            self.execute(effects);
         }
     }
 
     fn configure(&mut self, values: &Value) {
         let effects = self.core.configuration_event(configuration::Event::Read(values.clone()));
-        self.carry_out(effects);
+        self.execute(effects);
     }
 
-    /// Calls a method of the API.
     fn call(&mut self, method: &str, args: &Value) -> Outcome {
         let args = args.as_object().cloned().unwrap_or_default();
         let mut outcome = call(&mut self.core, method, args);
@@ -255,7 +243,7 @@ impl Router {
             | Outcome::Doctor(_)
             | Outcome::Reinspect => Vec::new(),
         };
-        self.carry_out(effects);
+        self.execute(effects);
         outcome
     }
 
@@ -281,10 +269,9 @@ impl Router {
     fn rules_changed(&mut self, table: Touch, others: bool) {
         let revision = Revision { table, others, elements: false };
         let effects = self.core.offload_event(offload::Event::RulesChanged(revision));
-        self.carry_out(effects);
+        self.execute(effects);
     }
 
-    /// Ends the nft job under way.
     fn end_job(&mut self, end: JobEnd) {
         while self.job.is_some() && self.before_job > 0 {
             self.end_block(true);
@@ -292,33 +279,35 @@ impl Router {
         let Some(job) = self.job.take() else { return };
         let event = offload::Event::Applied(self.apply(&job, end));
         let effects = self.core.offload_event(event);
-        self.carry_out(effects);
+        self.execute(effects);
     }
 
     fn apply(&mut self, job: &Job, end: JobEnd) -> Result<Applied, JobFailure> {
         let failure = |why: &str, is_verdict| JobFailure {
             why: why.to_owned(),
             is_verdict,
-            left: Left::Before,
+            left: TableState::Unchanged,
         };
         let plan = job.plan();
         if matches!(job, Job::Apply { .. }) && self.table == rules_of(plan) {
             // nft only lists the table.
-            let unread =
-                JobFailure { left: Left::Unread, ..failure("the table cannot be read", false) };
+            let unread = JobFailure {
+                left: TableState::Unread,
+                ..failure("the table cannot be read", false)
+            };
             return if end == JobEnd::Refused { Err(unread) } else { Ok(Applied::Unchanged) };
         }
         let mut possible = plan.clone();
-        let mut how = if plan.has_table() { Applied::Replaced } else { Applied::Removed };
+        let mut applied = if plan.has_table() { Applied::Replaced } else { Applied::Removed };
         match end {
             JobEnd::Refused => return Err(failure("nft: refused\n\ttable inet fastpath", true)),
             JobEnd::Partly if plan.has_flowtable() => {
                 possible.devices.pop_first();
-                how = Applied::Partly { devices: possible.devices.clone() };
+                applied = Applied::Partly { devices: possible.devices.clone() };
             }
             JobEnd::WithoutFlowtable if plan.has_flowtable() => {
                 possible.devices.clear();
-                how = Applied::WithoutFlowtable { why: "no flowtable".into() };
+                applied = Applied::WithoutFlowtable { why: "no flowtable".into() };
                 if !possible.has_table() {
                     return Err(failure("no flowtable", true));
                 }
@@ -329,16 +318,15 @@ impl Router {
             self.blocks.clone_from(&self.job_blocks);
         }
         self.set_table(rules_of(&possible));
-        Ok(how)
+        Ok(applied)
     }
 
-    /// Ends the oldest request to attach programs.
     fn end_attach(&mut self, end: AttachEnd) {
         let Some(request) = self.attaching.pop_front() else { return };
         let result = match end {
             AttachEnd::Failed => {
                 // Loading the programs again creates other maps.
-                self.maps = Mapped::default();
+                self.maps = FaultyMaps::default();
                 self.maps_id += 1;
                 Err(ProgramsReason::Missing)
             }
@@ -348,17 +336,17 @@ impl Router {
         };
         self.has_programs = result.as_ref().is_ok_and(|outcome| outcome.opened.is_some());
         let effects = self.core.offload_event(offload::Event::Attached(Box::new(result)));
-        self.carry_out(effects);
+        self.execute(effects);
     }
 
     fn outcome(&self, devices: BTreeSet<String>, partly: bool) -> AttachOutcome {
         let mut programs = Vec::new();
         for device in devices {
-            let bare = partly && programs.is_empty();
+            let refused = partly && programs.is_empty();
             programs.push(Program {
                 device,
-                hook: (!bare).then_some(Hook::Tc),
-                hook_name: if bare { "" } else { "tcx" },
+                hook: (!refused).then_some(Hook::Tc),
+                hook_name: if refused { "" } else { "tcx" },
                 why: NotNative::NoXdp { device: "lan1".into() }.cause(),
             });
         }
@@ -368,22 +356,21 @@ impl Router {
         AttachOutcome { programs, opened }
     }
 
-    /// Ends the reading of other programs' rules, with an empty result.
+    /// Completes the reading of other programs' rules, with an empty result.
     fn end_reading(&mut self) {
         self.reading = false;
         let read = offload::Event::RulesRead(Ok(ruleset::ForeignRules::default()));
         let effects = self.core.offload_event(read);
-        self.carry_out(effects);
+        self.execute(effects);
     }
 
-    /// Ends the oldest request to conntrack.
     fn end_request(&mut self, succeeds: bool) {
         let Some(request) = self.requests.pop_front() else { return };
         let mut events = Vec::new();
         match request {
             conntrack::Effect::Dump => {
-                let half = if succeeds { self.connections.len() } else { 0 };
-                events.push(conntrack::Event::Entries(self.connections[..half].to_vec()));
+                let read = if succeeds { self.connections.len() } else { 0 };
+                events.push(conntrack::Event::Entries(self.connections[..read].to_vec()));
                 events.push(conntrack::Event::DumpEnded(succeeds));
             }
             conntrack::Effect::Sweep => events.push(conntrack::Event::Sweep),
@@ -397,17 +384,17 @@ impl Router {
                 self.connections.retain(|one| !keys.contains(&(one.zone, one.orig)));
             }
             conntrack::Effect::Confirm(connections, start) => {
-                let there = self.connections.iter().filter(|_| succeeds);
+                let known = self.connections.iter().filter(|_| succeeds);
                 let of =
-                    |one: &Waiting| there.clone().find(|e| e.orig == one.connection.orig).copied();
+                    |one: &Waiting| known.clone().find(|e| e.orig == one.connection.orig).copied();
                 let found = connections.into_iter().map(|one| (one, of(&one))).collect();
                 events.push(conntrack::Event::Confirmed(found, start));
             }
             conntrack::Effect::ClearMarks(connections, bits, version) => {
                 if succeeds {
                     for entry in &mut self.connections {
-                        let meant = connections.iter().any(|one| one.orig == entry.orig);
-                        entry.mark &= if meant { !bits } else { !0 };
+                        let selected = connections.iter().any(|one| one.orig == entry.orig);
+                        entry.mark &= if selected { !bits } else { !0 };
                     }
                     events.push(conntrack::Event::MarksCleared(connections, version));
                 } else {
@@ -420,7 +407,7 @@ impl Router {
         }
         for event in events {
             let effects = self.core.conntrack_event(event);
-            self.carry_out(effects);
+            self.execute(effects);
         }
     }
 
@@ -434,28 +421,28 @@ impl Router {
         let seen = Entry { orig_counters: None, reply_counters: None, ..entry };
         let events = vec![ctnetlink::Event::New(seen), ctnetlink::Event::Update(seen)];
         let effects = self.core.conntrack_event(conntrack::Event::Changed(events));
-        self.carry_out(effects);
+        self.execute(effects);
     }
 
     fn disconnect(&mut self, id: u32) {
         let Some(at) = self.connections.iter().position(|entry| entry.id == id) else { return };
         let gone = ctnetlink::Event::Destroy(self.connections.remove(at));
         let effects = self.core.conntrack_event(conntrack::Event::Changed(vec![gone]));
-        self.carry_out(effects);
+        self.execute(effects);
     }
 
-    fn later(&mut self, milliseconds: u64) {
+    fn advance(&mut self, milliseconds: u64) {
         self.core.now.mono += Duration::from_millis(milliseconds);
         self.core.now.unix_ms += milliseconds;
     }
 
     fn second(&mut self) {
-        self.later(1000);
+        self.advance(1000);
         let effects = self.core.second(&Readings::default());
-        self.carry_out(effects);
+        self.execute(effects);
     }
 
-    /// Lets all pending requests succeed, and the requests that follow from them.
+    /// Completes all pending requests, and the requests that follow from them.
     fn drain(&mut self) {
         for _ in 0..200 {
             if self.job.is_some() {
@@ -475,7 +462,7 @@ impl Router {
         panic!("one request follows another without end: {:?}", self.job);
     }
 
-    /// Lets `seconds` seconds pass, in which every request succeeds.
+    /// Advances the clock by `seconds` seconds, in which every request succeeds.
     fn pass(&mut self, seconds: u32) {
         for _ in 0..seconds {
             self.drain();
@@ -484,7 +471,6 @@ impl Router {
         self.drain();
     }
 
-    /// Asserts that `status` shows this engine in force, with this reason.
     fn assert_active(&self, engine: Engine, why: &str) {
         let shown = serde_json::to_value(status::status(self.core.subsystems())).unwrap();
         assert_eq!(shown["engine"]["active"], engine.name(), "{shown}");

@@ -10,11 +10,9 @@ use super::*;
 use crate::ips::inspection::{CommandReply, ProbeSample};
 use crate::rules;
 
-/// One step of a random sequence of events.
 #[derive(Debug, Clone)]
 enum Step {
     Configure(Engine, bool),
-    /// An unusable configuration.
     BadConfiguration,
     Unreadable,
     Command(Engine),
@@ -26,14 +24,12 @@ enum Step {
     RulesRead,
     /// Another program removes our table; true if the kernel reports it.
     Removed(bool),
-    /// Another program changes our table.
     Changed,
     /// The kernel reports a change by us or by the firewall.
     Reported(Touch, bool),
     Connect(u32),
     Disconnect(u32),
     EventsLost,
-    /// CPUs and network queues were read.
     Machine,
     Suricata(bool),
     /// A packet of this source triggers a drop rule.
@@ -107,7 +103,6 @@ fn any_step() -> impl Strategy<Value = Step> {
     ]
 }
 
-/// Steps that concern blocked sources.
 fn blocking_step() -> impl Strategy<Value = Step> {
     prop_oneof![
         4 => (0_u8..3).prop_map(Step::Offend),
@@ -127,7 +122,7 @@ struct Wanted {
 }
 
 impl Wanted {
-    /// Sets the engine of the file. A new one overrides an earlier command.
+    /// Sets the configured engine. A new engine overrides an earlier command.
     fn configure(&mut self, engine: Engine) {
         if self.configured.is_some_and(|old| old != engine) {
             self.commanded = None;
@@ -176,7 +171,7 @@ fn probe(runs: bool) -> ProbeSample {
 impl Router {
     fn inspection(&mut self, event: inspection::Event) {
         let effects = self.core.ips_event(event);
-        self.carry_out(effects);
+        self.execute(effects);
     }
 
     fn step(&mut self, step: &Step, wanted: &mut Wanted) {
@@ -189,7 +184,7 @@ impl Router {
             Step::Unreadable => {
                 let event = configuration::Event::Unreadable("line 3".into());
                 let effects = self.core.configuration_event(event);
-                self.carry_out(effects);
+                self.execute(effects);
             }
             Step::Command(engine) => {
                 self.call("engine", &json!({"set": engine.name()}));
@@ -227,11 +222,11 @@ impl Router {
             Step::Disconnect(id) => self.disconnect(*id),
             Step::EventsLost => {
                 let effects = self.core.conntrack_event(conntrack::Event::Lost);
-                self.carry_out(effects);
+                self.execute(effects);
             }
             Step::Machine => {
                 let effects = self.core.machine_read(machine_sample());
-                self.carry_out(effects);
+                self.execute(effects);
             }
             Step::Suricata(runs) => {
                 self.inspection(inspection::Event::Probed(probe(*runs)));
@@ -265,11 +260,11 @@ impl Router {
                     Err(::rules::UpdateReason::State { said: "no server".into() })
                 };
                 let effects = self.core.rules_event(rules::Event::Done(result));
-                self.carry_out(effects);
+                self.execute(effects);
             }
             Step::Maps(readable) => self.maps.unreadable.set(!readable),
             Step::Second => self.second(),
-            Step::Wait(milliseconds) => self.later(*milliseconds),
+            Step::Wait(milliseconds) => self.advance(*milliseconds),
         }
     }
 
@@ -283,11 +278,11 @@ impl Router {
         }
         self.maps.unreadable.set(false);
         for _ in 0..15 {
-            self.later(4000);
+            self.advance(4000);
             self.pass(1);
         }
-        // Refused hardware offload is retried after 240 s at most.
-        self.later(240_000);
+        // Refused hardware offload is retried within 240 s.
+        self.advance(240_000);
         self.pass(2);
     }
 

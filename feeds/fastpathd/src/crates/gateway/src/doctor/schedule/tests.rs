@@ -5,18 +5,18 @@ use super::*;
 const SECOND: Duration = Duration::from_secs(1);
 const IDLE: f64 = 0.1;
 
-/// Returns when a run begins from `from` on, at this load; `None` if not within two days.
+/// Returns the time of the first run from `from` on at this load, within two days.
 fn begins(schedule: &mut Schedule, from: Duration, load: f64) -> Option<Duration> {
     (0..2 * 24 * 3600)
         .map(|second| from + Duration::from_secs(second))
         .find(|now| schedule.begins(*now, load))
 }
 
-/// Returns a schedule after its first run, and when that run began.
+/// Returns a schedule after its first run, and the time of that run.
 fn after_the_first() -> (Schedule, Duration) {
     let mut schedule = Schedule::default();
     let now = begins(&mut schedule, Duration::ZERO, IDLE).unwrap();
-    schedule.ended(now + SECOND, Ended::Well);
+    schedule.ended(now + SECOND, Ended::Succeeded);
     schedule.reported(now + SECOND, SECOND);
     (schedule, now)
 }
@@ -24,7 +24,7 @@ fn after_the_first() -> (Schedule, Duration) {
 #[test]
 fn the_doctor_runs_minutes_after_the_start_and_then_daily() {
     let (mut schedule, now) = after_the_first();
-    assert_eq!(now, FIRST);
+    assert_eq!(now, FIRST_RUN_DELAY);
     assert_eq!(begins(&mut schedule, now, IDLE), Some(now + DAY));
 }
 
@@ -35,7 +35,7 @@ fn a_new_daemon_schedules_by_the_report_of_the_previous_one() {
     assert_eq!(begins(&mut schedule, SECOND, IDLE), Some(SECOND + DAY / 2));
     let mut schedule = Schedule::default();
     schedule.reported(SECOND, 3 * DAY);
-    assert_eq!(begins(&mut schedule, SECOND, IDLE), Some(FIRST), "overdue");
+    assert_eq!(begins(&mut schedule, SECOND, IDLE), Some(FIRST_RUN_DELAY), "overdue");
 }
 
 #[test]
@@ -47,8 +47,8 @@ fn the_doctor_runs_once_after_several_changes() {
     assert!(!schedule.begins(again, IDLE));
     schedule.changed(again);
     let begun = begins(&mut schedule, at, IDLE).unwrap();
-    assert_eq!(begun, again + SETTLED);
-    schedule.ended(begun + SECOND, Ended::Well);
+    assert_eq!(begun, again + DEBOUNCE);
+    schedule.ended(begun + SECOND, Ended::Succeeded);
     schedule.reported(begun + SECOND, SECOND);
     assert_eq!(begins(&mut schedule, begun, IDLE), Some(begun + DAY), "and not again");
 }
@@ -61,7 +61,7 @@ fn endless_changes_do_not_postpone_a_run_forever() {
         schedule.changed(*now);
         schedule.begins(*now, IDLE)
     });
-    assert_eq!(begun, Some(at + MAX_SETTLING));
+    assert_eq!(begun, Some(at + MAX_DEBOUNCE));
 }
 
 #[test]
@@ -72,9 +72,9 @@ fn a_change_during_a_run_triggers_another_run() {
     let during = begun + 2 * SECOND;
     schedule.changed(during);
     assert_eq!(begins(&mut Schedule { running: true, ..Schedule::default() }, now, IDLE), None);
-    schedule.ended(begun + 5 * SECOND, Ended::Well);
+    schedule.ended(begun + 5 * SECOND, Ended::Succeeded);
     schedule.reported(begun + 5 * SECOND, 5 * SECOND);
-    assert_eq!(begins(&mut schedule, begun, IDLE), Some(during + SETTLED));
+    assert_eq!(begins(&mut schedule, begun, IDLE), Some(during + DEBOUNCE));
 }
 
 #[test]
@@ -90,15 +90,15 @@ fn a_requested_report_after_a_change_replaces_the_scheduled_run() {
 #[test]
 fn a_busy_router_postpones_a_run_for_a_limited_time() {
     let mut schedule = Schedule::default();
-    assert!(!schedule.begins(FIRST, BUSY));
-    assert!(schedule.begins(FIRST + SECOND, IDLE), "as soon as it is not");
+    assert!(!schedule.begins(FIRST_RUN_DELAY, HIGH_LOAD));
+    assert!(schedule.begins(FIRST_RUN_DELAY + SECOND, IDLE), "as soon as it is not");
     let mut schedule = Schedule::default();
-    assert_eq!(begins(&mut schedule, Duration::ZERO, 1.0), Some(FIRST + MAX_WAIT));
+    assert_eq!(begins(&mut schedule, Duration::ZERO, 1.0), Some(FIRST_RUN_DELAY + MAX_LOAD_DELAY));
 }
 
 #[test]
 fn a_failed_run_is_retried() {
-    for (how, pause) in [(Ended::Failed, RETRY), (Ended::Busy, AFTER_ANOTHER)] {
+    for (how, pause) in [(Ended::Failed, RETRY_INTERVAL), (Ended::Busy, BUSY_RETRY_INTERVAL)] {
         let mut schedule = Schedule::default();
         let begun = begins(&mut schedule, Duration::ZERO, IDLE).unwrap();
         schedule.ended(begun, how);
@@ -108,25 +108,29 @@ fn a_failed_run_is_retried() {
 }
 
 #[test]
-fn a_flapping_wan_does_not_trigger_one_run_after_another() {
+fn runs_triggered_by_a_flapping_wan_are_rate_limited() {
     let mut schedule = Schedule::default();
     schedule.state_changed(SECOND);
-    assert_eq!(begins(&mut schedule, SECOND, IDLE), Some(FIRST), "the start changes every state");
-    schedule.ended(FIRST + SECOND, Ended::Well);
-    schedule.reported(FIRST + SECOND, SECOND);
+    assert_eq!(
+        begins(&mut schedule, SECOND, IDLE),
+        Some(FIRST_RUN_DELAY),
+        "the start changes every state"
+    );
+    schedule.ended(FIRST_RUN_DELAY + SECOND, Ended::Succeeded);
+    schedule.reported(FIRST_RUN_DELAY + SECOND, SECOND);
     let mut runs = Vec::new();
     for second in 0..3600 {
-        let now = FIRST + 2 * SECOND + Duration::from_secs(second);
+        let now = FIRST_RUN_DELAY + 2 * SECOND + Duration::from_secs(second);
         schedule.state_changed(now);
         if schedule.begins(now, IDLE) {
             runs.push(now);
-            schedule.ended(now, Ended::Well);
+            schedule.ended(now, Ended::Succeeded);
         }
     }
     assert_eq!(runs, [], "a state that never settles waits for the daily run");
-    let quiet = FIRST + Duration::from_secs(4000);
+    let quiet = FIRST_RUN_DELAY + Duration::from_secs(4000);
     assert_eq!(begins(&mut schedule, quiet, IDLE), Some(quiet));
-    schedule.ended(quiet, Ended::Well);
+    schedule.ended(quiet, Ended::Succeeded);
     schedule.state_changed(quiet + SECOND);
-    assert_eq!(begins(&mut schedule, quiet + SECOND, IDLE), Some(quiet + STATE_PAUSE));
+    assert_eq!(begins(&mut schedule, quiet + SECOND, IDLE), Some(quiet + MIN_STATE_INTERVAL));
 }

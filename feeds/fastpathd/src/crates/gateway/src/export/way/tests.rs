@@ -63,7 +63,7 @@ fn public_and_private_addresses_are_distinguished() {
 
 /// Tests public, loopback and private collectors, and a configured interface.
 #[test]
-fn a_private_collector_must_be_on_the_inner_side() {
+fn a_private_collector_must_be_reached_over_an_inner_zone() {
     let ways = Ways::default();
     let egress = |to: IpAddr| if to.is_loopback() { Ok(LOOPBACK) } else { Ok(7) };
     let find = |host: &str, options: &str| ways.find(&settings(host, options), egress);

@@ -11,7 +11,7 @@ use crate::fixture::{lab_firewall, lab_network, link, route};
 
 const ZONES: u32 = 8;
 /// Index of the first device of the zones.
-const FIRST: u32 = 100;
+const FIRST_INDEX: u32 = 100;
 /// Number of series, as in docs/design/metrics.md.
 const MAX_SAMPLES: usize = 2885;
 /// Limit of a ubusd message, in bytes.
@@ -23,7 +23,7 @@ const RUNS: u32 = 20;
 fn links() -> Vec<Change> {
     let Ok([Change::Full(mut all)]) = <[_; 1]>::try_from(lab_network()) else { panic!("changed") };
     for zone in 0..ZONES {
-        let index = FIRST + zone;
+        let index = FIRST_INDEX + zone;
         all.push(Change::Link(link(index, &format!("zone{zone}"), LinkKind::Ethernet)));
         all.push(route(&format!("10.20.{zone}.0"), 24, index, None));
     }
@@ -98,8 +98,8 @@ fn cpus(core: &mut Core) {
     core.machine_read(sample);
 }
 
-/// Returns a gateway with the maximum of everything.
-fn most() -> Core {
+/// Returns a gateway with the maximum number of all objects.
+fn full_gateway() -> Core {
     let mut core = busy();
     core.firewall_read(&firewall());
     core.interfaces_read(&interfaces());
@@ -132,7 +132,7 @@ fn most() -> Core {
 
 #[test]
 fn the_number_of_series_is_bounded() {
-    let mut core = most();
+    let mut core = full_gateway();
     let series = read(&mut core);
     for (family, number) in [
         ("fastpath_forwarded_bytes_total", 48 * 10),

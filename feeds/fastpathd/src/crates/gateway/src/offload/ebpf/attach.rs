@@ -18,7 +18,6 @@ pub struct AttachRequest {
     pub hook: Option<&'static str>,
 }
 
-/// The open maps of the programs.
 #[derive(Debug)]
 pub struct OpenMaps {
     pub maps: Box<dyn Maps>,
@@ -38,8 +37,7 @@ pub struct AttachOutcome {
 impl Plan for AttachRequest {}
 
 impl EbpfEngine {
-    /// Requests programs. Returns the request to send; `None` if it repeats the last one, or waits
-    /// for its outcome.
+    /// Returns the request to send, unless it repeats the last one or an outcome is pending.
     pub(crate) fn request(&mut self, request: AttachRequest) -> Option<AttachRequest> {
         if self.attached.wanted() != Some(&request) {
             self.answered &= self.requests_any();
@@ -56,8 +54,7 @@ impl EbpfEngine {
         self.attached.wanted().is_some_and(|request| !request.devices.is_empty())
     }
 
-    /// Handles the outcome of attaching programs. Removes all flows if no device has a program.
-    /// Returns the next request.
+    /// Removes all flows if no device has a program. Returns the next request.
     pub(crate) fn attached(
         &mut self,
         result: Result<AttachOutcome, ProgramsReason>,
@@ -105,7 +102,7 @@ impl EbpfEngine {
         Ok(())
     }
 
-    /// Returns a request that is to be repeated. Called once a second.
+    /// Returns the request if a retry is due. Called once a second.
     pub(crate) fn retry(&mut self, now: Now) -> Option<AttachRequest> {
         self.attached.second(now.mono).map(Job::into_plan)
     }

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Finds queueing disciplines that offloaded flows would bypass, and programs that were removed
-//! with their clsact.
+//! Finds queueing disciplines that flows would bypass, and programs that lost their clsact.
 
 use std::collections::BTreeSet;
 
@@ -14,7 +13,6 @@ use crate::offload::programs::Program;
 use crate::reconcile::Job;
 
 impl EbpfEngine {
-    /// Sets the devices with our CAKE filters at their clsact.
     pub(crate) fn set_feeds_cake(&mut self, devices: BTreeSet<u32>, topology: &Topology, now: Now) {
         if devices != self.feeds_cake {
             self.feeds_cake = devices;
@@ -27,9 +25,8 @@ impl EbpfEngine {
         &self.feeds_cake
     }
 
-    /// Updates the administrator's queueing disciplines. Excludes a clsact with one of our
-    /// programs, and one with our CAKE filters: these act at egress, which packets that TC
-    /// redirects pass.
+    /// Updates the administrator's queueing disciplines. Excludes a clsact with one of our programs
+    /// or with our CAKE filters, which redirected packets pass at egress.
     pub(super) fn set_queues(&mut self, topology: &Topology, now: Now) {
         let mut shaped = Vec::new();
         for queue in topology.queues() {
@@ -58,7 +55,7 @@ impl EbpfEngine {
     }
 
     /// Returns a request to attach programs again if another program removed their clsact.
-    pub(super) fn see_lost(&mut self, topology: &Topology, now: Now) -> Option<AttachRequest> {
+    pub(super) fn reattach_lost(&mut self, topology: &Topology, now: Now) -> Option<AttachRequest> {
         let request = self.attached.wanted()?;
         if self.attached.job().is_some_and(|job| job.before().is_none()) {
             return None;

@@ -26,10 +26,9 @@ fn plan(engine: Engine, devices: &[&str]) -> Plan {
 }
 
 fn refusal(why: &str) -> JobFailure {
-    JobFailure { why: why.to_owned(), is_verdict: true, left: Left::Before }
+    JobFailure { why: why.to_owned(), is_verdict: true, left: TableState::Unchanged }
 }
 
-/// Returns the job that verifies a plan in force.
 fn verification(plan: Plan) -> Job {
     Job::Apply { plan: plan.clone(), in_force: Some(plan) }
 }
@@ -81,7 +80,7 @@ fn a_change_during_a_job_waits_for_its_end() {
     flowtable.request(plan(Engine::Flowtable, &["lan1"]), Source::Config);
     assert_eq!(flowtable.request(plan(Engine::Flowtable, &["lan1", "lan2"]), Source::Config), None);
     assert_eq!(
-        flowtable.coming(),
+        flowtable.upcoming(),
         Some(&plan(Engine::Flowtable, &["lan1"])),
         "before it is in force"
     );
@@ -140,7 +139,7 @@ fn a_refused_plan_leaves_the_old_one_in_force_and_is_retried() {
 #[test]
 fn a_successful_retry_clears_the_refusal() {
     let mut flowtable = running(&["lan1"]);
-    flowtable.touched(Touch::Gone, at(10)).expect("an attempt to make the table again");
+    flowtable.touched(Touch::Gone, at(10)).expect("an attempt to restore the table");
     flowtable.applied(Err(refusal("nft: exit status 1")), at(11));
     assert_eq!(flowtable.report(at(1)).why, "nft: exit status 1");
     assert_eq!(flowtable.second(at(20)), None);
@@ -153,7 +152,7 @@ fn a_successful_retry_clears_the_refusal() {
 }
 
 #[test]
-fn devices_that_vanished_meanwhile_are_reported_as_gone() {
+fn devices_that_are_missing_when_a_plan_is_applied_are_reported() {
     let mut flowtable = Flowtable::new();
     flowtable.request(plan(Engine::Flowtable, &["lan1", "usb0"]), Source::Config);
     let devices = BTreeSet::from(["lan1".to_owned()]);
@@ -257,11 +256,7 @@ fn a_flushed_table_is_restored_by_a_verification() {
     assert_eq!(flowtable.second(at(20)), None);
     assert_eq!(flowtable.second(at(21)), Some(verification(plan(Engine::Flowtable, &["lan1"]))));
     assert_eq!(flowtable.applied(Ok(Applied::Replaced), at(21)), None);
-    assert_eq!(
-        flowtable.applied(Ok(Applied::Replaced), at(23)),
-        None,
-        "an answer nobody asked for"
-    );
+    assert_eq!(flowtable.applied(Ok(Applied::Replaced), at(23)), None, "an unsolicited answer");
     assert_eq!(flowtable.second(at(24)), None);
     flowtable.verify_soon();
     assert_eq!(flowtable.second(at(25)), Some(verification(plan(Engine::Flowtable, &["lan1"]))));
@@ -307,7 +302,7 @@ fn a_changed_table_is_verified_at_once_and_then_debounced() {
     assert_eq!(flowtable.second(at(6)), None);
     assert_eq!(flowtable.second(at(7)), verify);
     flowtable.applied(Ok(Applied::Unchanged), at(7));
-    assert_eq!(flowtable.second(at(26)), None, "a verify of its own is not due");
+    assert_eq!(flowtable.second(at(26)), None, "no regular verification is due");
     assert_eq!(flowtable.touched(Touch::None, at(26)), None);
 }
 
@@ -346,7 +341,7 @@ fn a_table_is_renewed_at_once_and_then_rate_limited() {
     let mut flowtable = running(&["lan1"]);
     let renewal = Some(Job::Renew(plan(Engine::Flowtable, &["lan1"])));
     assert_eq!(flowtable.renew(at(5)), renewal);
-    assert!(flowtable.is_settled(), "the plan is in force all the time");
+    assert!(flowtable.is_settled(), "the plan stays in force");
     assert_eq!(flowtable.renew(at(5)), None, "one at a time");
     assert_eq!(flowtable.applied(Ok(Applied::Replaced), at(5)), None);
     for _ in 0..100 {
@@ -355,12 +350,12 @@ fn a_table_is_renewed_at_once_and_then_rate_limited() {
     assert_eq!(flowtable.second(at(8)), None);
     assert_eq!(flowtable.second(at(9)), renewal);
     assert_eq!(flowtable.applied(Ok(Applied::Replaced), at(9)), None);
-    assert_eq!(flowtable.second(at(14)), None, "nobody has asked again");
+    assert_eq!(flowtable.second(at(14)), None, "not requested");
     assert_eq!(flowtable.renew(at(14)), renewal);
 }
 
 #[test]
-fn a_renewal_waits_for_the_job_under_way() {
+fn a_renewal_waits_for_the_current_job() {
     let mut flowtable = running(&["lan1"]);
     flowtable.verify_soon();
     flowtable.second(at(5));
@@ -374,7 +369,7 @@ fn a_renewal_waits_for_the_job_under_way() {
 }
 
 #[test]
-fn without_a_flowtable_nothing_is_renewed() {
+fn nothing_is_renewed_without_a_flowtable() {
     let mut flowtable = Flowtable::new();
     flowtable.request(plan(Engine::Off, &["lan1"]), Source::Config);
     flowtable.applied(Ok(Applied::Removed), at(1));
@@ -392,11 +387,11 @@ fn a_refused_flowtable_renewal_is_retried() {
     assert_eq!(flowtable.report(at(1)).why, "busy");
     assert!(is_verification(flowtable.second(at(25)).as_ref()));
     assert_eq!(flowtable.applied(Ok(Applied::Unchanged), at(25)), None);
-    assert_eq!(flowtable.report(at(25)).why, "busy", "its flows have not left");
+    assert_eq!(flowtable.report(at(25)).why, "busy", "its flows are still offloaded");
     assert_eq!(flowtable.second(at(34)), None);
     assert_eq!(flowtable.second(at(35)), renewal);
     assert_eq!(flowtable.applied(Err(refusal("busy")), at(35)), None);
-    assert_eq!(flowtable.renew(at(40)), renewal, "a new request does not wait for that");
+    assert_eq!(flowtable.renew(at(40)), renewal, "a new request does not wait for the retry");
     assert_eq!(flowtable.applied(Ok(Applied::Replaced), at(40)), None);
     assert_eq!(flowtable.report(at(1)).why, "");
 }
@@ -430,10 +425,11 @@ fn a_changed_table_is_restored_at_once_although_a_plan_was_refused() {
 }
 
 #[test]
-fn a_table_that_is_neither_plan_is_not_in_force() {
+fn a_table_that_matches_neither_plan_is_not_in_force() {
     let mut flowtable = running(&["lan1"]);
     flowtable.request(plan(Engine::Flowtable, &["lan1", "lan2"]), Source::Config);
-    let stuck = JobFailure { is_verdict: false, left: Left::Unknown, ..refusal("rollback failed") };
+    let stuck =
+        JobFailure { is_verdict: false, left: TableState::Unknown, ..refusal("rollback failed") };
     assert_eq!(flowtable.applied(Err(stuck), at(10)), None);
     assert_eq!(flowtable.in_force(), None);
     assert_eq!(flowtable.report(at(10)).why, "rollback failed");
@@ -448,7 +444,7 @@ fn a_failed_verification_changes_neither_reason_nor_retry() {
     flowtable.request(plan(Engine::Flowtable, &["lan1", "lan9"]), Source::Config);
     flowtable.applied(Err(refusal("no lan9")), at(10));
     assert!(is_verification(flowtable.second(at(30)).as_ref()));
-    let unread = JobFailure { is_verdict: false, left: Left::Unread, ..refusal("killed") };
+    let unread = JobFailure { is_verdict: false, left: TableState::Unread, ..refusal("killed") };
     assert_eq!(flowtable.applied(Err(unread), at(31)), None);
     assert_eq!(flowtable.report(at(31)).why, "no lan9");
     assert_eq!(flowtable.in_force(), Some(&plan(Engine::Flowtable, &["lan1"])));
@@ -456,7 +452,7 @@ fn a_failed_verification_changes_neither_reason_nor_retry() {
 }
 
 #[test]
-fn a_refused_plan_is_retried_although_a_renewal_is_always_due() {
+fn constant_renewals_do_not_delay_the_retry_of_a_refused_plan() {
     let mut flowtable = running(&["lan1"]);
     flowtable.request(plan(Engine::Flowtable, &["lan1", "lan9"]), Source::Config);
     flowtable.applied(Err(refusal("no lan9")), at(10));
@@ -477,7 +473,11 @@ fn revocations_are_immediate_up_to_a_burst() {
     for _ in 0..3 {
         assert_eq!(flowtable.revoke(at(5)), renewal);
         assert_eq!(flowtable.revoke(at(5)), None, "one at a time");
-        assert_eq!(flowtable.applied(Ok(Applied::Replaced), at(5)), renewal, "it came during that");
+        assert_eq!(
+            flowtable.applied(Ok(Applied::Replaced), at(5)),
+            renewal,
+            "requested during the job"
+        );
         assert_eq!(flowtable.applied(Ok(Applied::Replaced), at(5)), None);
         flowtable.renewals_until = at(6).mono;
     }
@@ -491,7 +491,7 @@ fn revocations_are_immediate_up_to_a_burst() {
         flowtable.applied(Ok(Applied::Replaced), at(5));
     }
     assert_eq!(flowtable.second(at(5)), None);
-    assert_eq!(flowtable.second(at(6)), renewal, "the last one is not forgotten");
+    assert_eq!(flowtable.second(at(6)), renewal, "the last request is kept");
     assert_eq!(flowtable.applied(Ok(Applied::Replaced), at(6)), None);
     assert_eq!(flowtable.second(at(7)), None);
 }

@@ -12,12 +12,10 @@ use tokio::sync::mpsc::{self, UnboundedSender};
 
 use super::*;
 
-/// Readings that the stand-in kernel has queued.
 #[derive(Debug, Clone, Default)]
 struct Queue(Rc<RefCell<VecDeque<Read>>>);
 
 impl Queue {
-    /// Queues an update event of the connection with this id.
     fn push(&self, id: u32) {
         let event = ctnetlink::Event::Update(established(id, false));
         self.0.borrow_mut().push_back(Ok(vec![event]));
@@ -47,7 +45,6 @@ impl EventSource for Queue {
     }
 }
 
-/// Returns the connection id of an event, `read` for a report, or `lost`.
 fn shown(event: &AnyEvent) -> String {
     match event {
         AnyEvent::Conntrack(Event::Changed(events)) => match events[..] {
@@ -66,8 +63,8 @@ fn ask(behind: &UnboundedSender<AnyEvent>) {
 }
 
 /// Follows `queue` until `reports` reports have arrived. Calls `at_first` on the first event, while
-/// the socket is not read. Returns the order, and the failure if there was one.
-fn passed_on(
+/// the socket is not read. Returns the order, and the failure if any.
+fn forwarded(
     queue: &Queue,
     mut reports: usize,
     at_first: impl FnOnce(&UnboundedSender<AnyEvent>),
@@ -104,8 +101,7 @@ fn passed_on(
 fn a_report_follows_all_earlier_events() {
     let queue = Queue::default();
     queue.push(1);
-    let (order, end) = passed_on(&queue, 1, |behind| {
-        // During the pause after the first reading.
+    let (order, end) = forwarded(&queue, 1, |behind| {
         queue.push(2);
         queue.push(3);
         ask(behind);
@@ -117,7 +113,7 @@ fn a_report_follows_all_earlier_events() {
 fn a_report_without_queued_events_is_forwarded_at_once() {
     let queue = Queue::default();
     queue.push(1);
-    let (order, end) = passed_on(&queue, 2, |behind| {
+    let (order, end) = forwarded(&queue, 2, |behind| {
         ask(behind);
         ask(behind);
     });
@@ -128,7 +124,7 @@ fn a_report_without_queued_events_is_forwarded_at_once() {
 fn a_report_is_forwarded_after_events_were_lost() {
     let queue = Queue::default();
     queue.push(1);
-    let (order, end) = passed_on(&queue, 1, |behind| {
+    let (order, end) = forwarded(&queue, 1, |behind| {
         queue.push(2);
         queue.fail(EventError::Lost);
         queue.push(3);
@@ -141,7 +137,7 @@ fn a_report_is_forwarded_after_events_were_lost() {
 fn a_report_is_forwarded_after_the_socket_failed() {
     let queue = Queue::default();
     queue.push(1);
-    let (order, end) = passed_on(&queue, 1, |behind| {
+    let (order, end) = forwarded(&queue, 1, |behind| {
         queue.fail(EventError::Read(io::ErrorKind::BrokenPipe.into()));
         queue.push(2);
         ask(behind);

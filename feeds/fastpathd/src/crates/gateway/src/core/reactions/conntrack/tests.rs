@@ -33,7 +33,7 @@ fn flows_are_shown_with_zone_vlan_path_and_reason() {
     core.command(Engine::Off);
     core.applied(Ok(Applied::Removed));
     let page = ask(&mut core, "flows", json!({"filter": {"reason": ["engine-off"]}}));
-    assert_eq!(page["matched"], 1, "the kernel still says OFFLOAD of the other: {page}");
+    assert_eq!(page["matched"], 1, "conntrack still has the other as offloaded: {page}");
 }
 
 #[test]
@@ -72,7 +72,7 @@ fn lost_events_are_followed_by_a_dump() {
     assert_eq!(ask(&mut core, "status", json!({}))["conntrack"]["resyncs"], 1);
 }
 
-/// Calls and other events are handled between the batches.
+/// Batches leave room for calls and other events.
 #[test]
 fn flows_missing_from_a_dump_are_removed_in_batches() {
     let mut core = running();
@@ -98,7 +98,7 @@ fn flows_missing_from_a_dump_are_removed_in_batches() {
     assert_eq!(core.dump_ended(true).last(), Some(&sweep));
     assert_eq!(core.conntrack.flows().len(), 3000 - 1024);
     core.now.mono += Duration::from_secs(60);
-    assert!(core.dump_if_due().is_empty(), "the dump before is not over");
+    assert!(core.dump_if_due().is_empty(), "the previous dump has not ended");
     while core.conntrack_event(Event::Sweep).contains(&sweep) {}
     assert_eq!(core.conntrack.flows().len(), 0);
     assert_eq!(core.dump_if_due(), [AnyEffect::Conntrack(Effect::Dump)]);

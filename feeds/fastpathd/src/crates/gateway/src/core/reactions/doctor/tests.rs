@@ -44,15 +44,15 @@ const READ: AnyEffect = AnyEffect::Doctor(Effect::Read);
 fn status_explains_why_there_is_no_report() {
     let mut core = core();
     assert_eq!(effects(&mut core, 1, Marks::default()), []);
-    let said = doctor(&mut core);
-    assert_eq!((&said["last"], &said["cause"]["code"]), (&Value::Null, &json!("first")));
+    let shown = doctor(&mut core);
+    assert_eq!((&shown["last"], &shown["cause"]["code"]), (&Value::Null, &json!("first")));
     assert_eq!(effects(&mut core, 1000, Marks::default()), [RUN]);
-    let said = doctor(&mut core);
-    assert_eq!((&said["running"], &said["cause"]["code"]), (&json!(true), &json!("running")));
+    let shown = doctor(&mut core);
+    assert_eq!((&shown["running"], &shown["cause"]["code"]), (&json!(true), &json!("running")));
     core.doctor_event(Event::Ran(Err(Refused::Failed("no rpcd".to_owned()))));
-    let said = doctor(&mut core);
-    assert_eq!(said["why"], "The checks failed to run: no rpcd");
-    assert_eq!((&said["running"], &said["last"]), (&json!(false), &Value::Null));
+    let shown = doctor(&mut core);
+    assert_eq!(shown["why"], "The checks failed to run: no rpcd");
+    assert_eq!((&shown["running"], &shown["last"]), (&json!(false), &Value::Null));
 }
 
 /// Page, command line and metrics show `status.doctor.last`.
@@ -79,21 +79,21 @@ fn findings_that_have_ended_are_not_reported() {
     });
     core.ips_event(crate::ips::Event::Probed(crate::ips::inspection::ProbeSample::default()));
     let last = |core: &mut Core| doctor(core)["last"].clone();
-    let said = last(&mut core);
-    let worst = |said: &Value| -> Vec<String> {
-        let named = said["worst"].as_array().unwrap().iter();
+    let shown = last(&mut core);
+    let worst = |shown: &Value| -> Vec<String> {
+        let named = shown["worst"].as_array().unwrap().iter();
         named.map(|one| one["id"].as_str().unwrap().to_owned()).collect()
     };
     // Inspection is still starting, and latency control waits for the network.
     let still = ["ips-away", "latency-missing", "system-wan-open"];
-    assert_eq!(worst(&said), still);
-    assert_eq!((&said["counts"]["error"], &said["counts"]["ok"]), (&json!(3), &json!(7)));
-    assert_eq!(said["counts"]["accepted"], 0);
+    assert_eq!(worst(&shown), still);
+    assert_eq!((&shown["counts"]["error"], &shown["counts"]["ok"]), (&json!(3), &json!(7)));
+    assert_eq!(shown["counts"]["accepted"], 0);
     core.configuration_read(&configuration("flowtable"));
-    let said = last(&mut core);
-    assert_eq!(worst(&said), ["system-wan-open"]);
-    assert_eq!(said["ended"].as_array().unwrap().len(), 6, "{said}");
-    assert_eq!((&said["counts"]["error"], &said["counts"]["ok"]), (&json!(1), &json!(9)));
+    let shown = last(&mut core);
+    assert_eq!(worst(&shown), ["system-wan-open"]);
+    assert_eq!(shown["ended"].as_array().unwrap().len(), 6, "{shown}");
+    assert_eq!((&shown["counts"]["error"], &shown["counts"]["ok"]), (&json!(1), &json!(9)));
 }
 
 /// The WAN goes down without a change of the configuration.
@@ -112,14 +112,14 @@ fn a_change_of_the_routers_state_triggers_a_run() {
 }
 
 #[test]
-fn a_new_report_is_read_no_matter_who_requested_it() {
+fn a_new_report_is_read_whoever_requested_it() {
     let mut core = core();
     assert_eq!(effects(&mut core, 1, marks(1)), [READ]);
     assert_eq!(effects(&mut core, 2, marks(1)), [], "once");
     core.doctor_event(Event::Read(Ok(report(1_000_000))));
-    let said = doctor(&mut core);
-    assert_eq!(said["why"], "");
-    let last = &said["last"];
+    let shown = doctor(&mut core);
+    assert_eq!(shown["why"], "");
+    let last = &shown["last"];
     assert_eq!(last["at_ms"], 1_000_000);
     assert_eq!(last["counts"]["accepted"], 1);
     let named = json!([
@@ -128,7 +128,7 @@ fn a_new_report_is_read_no_matter_who_requested_it() {
         {"id": "rings-small", "code": "rings-small", "severity": "advice",
          "title": "rings-small is wrong"},
     ]);
-    assert_eq!(last["worst"], named, "no notes, and none that is accepted");
+    assert_eq!(last["worst"], named, "neither notes nor accepted findings");
     assert_eq!(effects(&mut core, 300, marks(1)), [], "the next run is a day after it");
     assert_eq!(effects(&mut core, 301, marks(2)), [READ]);
 }
@@ -147,7 +147,7 @@ fn an_unreadable_report_keeps_the_previous_one_and_is_retried() {
 }
 
 #[test]
-fn a_newer_report_ends_the_failure_of_a_run() {
+fn a_newer_report_clears_a_failed_run() {
     let mut core = core();
     core.doctor_event(Event::Read(Ok(report(1_000_000))));
     core.doctor_event(Event::Ran(Err(Refused::Failed("lost".to_owned()))));
@@ -158,7 +158,7 @@ fn a_newer_report_ends_the_failure_of_a_run() {
 }
 
 #[test]
-fn a_new_configuration_has_the_report_read_again() {
+fn a_new_configuration_rereads_the_report() {
     let mut core = core();
     effects(&mut core, 1, marks(1));
     core.configuration_read(&configuration("off"));
@@ -166,7 +166,7 @@ fn a_new_configuration_has_the_report_read_again() {
 }
 
 #[test]
-fn a_run_follows_each_change_and_each_replaced_file() {
+fn each_change_and_each_replaced_file_triggers_a_run() {
     let of = |change: i64, settings: i64| Marks {
         change: Some((change, 0)),
         settings: Some((settings, 0)),

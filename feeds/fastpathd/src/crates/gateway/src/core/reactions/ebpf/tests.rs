@@ -51,7 +51,7 @@ fn asking() -> Core {
     core.interfaces_read(&lab_dump());
     core.configuration_read(&configuration("ebpf"));
     let effects = core.network_changed(lab_network());
-    // Rules wait, since they cover only devices without a program.
+    // Rules cover only devices without a program, so they are applied after the attachment.
     let attaching = attach(&["lan1", "lan2", "wan"]);
     assert_eq!(effects, [attaching]);
     core
@@ -75,13 +75,11 @@ const PASSED: u32 = 0x3000_0000;
 fn update(core: &mut Core, entry: Entry) -> Vec<AnyEffect> {
     let mark = entry.mark | PASSED;
     let event = Entry { orig_counters: None, reply_counters: None, mark, ..entry };
-    // The connection is known from its beginning.
     let effects = core.entries_changed(&[Event::New(event), Event::Update(event)]);
     settle(core, effects)
 }
 
-/// Confirms connections if an effect requests it, as the flow table knows them. Returns the other
-/// effects.
+/// Executes requests to confirm connections, and returns the other effects.
 fn settle(core: &mut Core, effects: Vec<AnyEffect>) -> Vec<AnyEffect> {
     let mut others = Vec::new();
     for effect in effects {
@@ -96,7 +94,6 @@ fn settle(core: &mut Core, effects: Vec<AnyEffect>) -> Vec<AnyEffect> {
     others
 }
 
-/// Lets conntrack confirm the connections as established.
 fn confirm(core: &mut Core, waiting: &[Waiting], start: flows::ReadingStart) -> Vec<AnyEffect> {
     let shown = |one: &Waiting| {
         let Connection { id, orig, reply, .. } = one.connection;
@@ -170,7 +167,7 @@ fn a_connection_is_offloaded_when_its_event_reports_it_established() {
         disable_window_tracking: true,
         established: false,
     };
-    assert_eq!(stages(&maps), [Stage::Waiting; 2], "conntrack may know of an end by now");
+    assert_eq!(stages(&maps), [Stage::Waiting; 2], "conntrack may have seen an end");
     let update = AnyEffect::Conntrack(conntrack::Effect::Update(vec![free]));
     assert_eq!(confirm(&mut core, waiting, *start), [update]);
     assert_eq!(stages(&maps), [Stage::Forwarding; 2]);
@@ -205,7 +202,7 @@ fn a_connection_that_ends_before_it_is_confirmed_is_not_started() {
     // The programs have seen a SYN, or an end before the start.
     stage(&maps, Stage::Restarted);
     let (third, start) = asked(confirm(&mut core, &second, start));
-    assert_eq!(stages(&maps), [Stage::Waiting; 2], "conntrack is asked what that was");
+    assert_eq!(stages(&maps), [Stage::Waiting; 2], "conntrack is asked again");
     core.confirmed(&[(third[0], None)], start);
     assert_eq!(offloaded(&maps), 0);
     assert_eq!(flow(&mut core, 7)["reason"], "not-taken");
@@ -236,14 +233,13 @@ fn a_closing_connection_is_left_to_the_stack() {
     maps.pass(10, from_host);
     let fin = Entry { tcp_state: Some(TcpState::FinWait), ..established(7, false) };
     stage(&maps, Stage::Closing);
-    assert_eq!(update(&mut core, fin), [], "conntrack knows how long that takes");
+    assert_eq!(update(&mut core, fin), [], "conntrack sets the timeout");
     assert_eq!(offloaded(&maps), 0);
     let flow = flow(&mut core, 7);
     assert_eq!((&flow["path"], &flow["reason"]), (&json!("slow"), &json!("closing")));
     assert_eq!(flow["up_bytes"], 1000, "its last count: {flow}");
 }
 
-/// Sets the stage of all map entries, as the programs do.
 fn stage(maps: &Fake, stage: Stage) {
     maps.with(|inside| inside.flows.values_mut().for_each(|(_, read)| read.stage = stage));
 }
@@ -252,7 +248,7 @@ fn stages(maps: &Fake) -> Vec<Stage> {
     maps.with(|inside| inside.flows.values().map(|(_, read)| read.stage).collect())
 }
 
-/// The programs had to leave the RST to the kernel, which does not track the window.
+/// The programs passed the RST to the kernel, which does not track the window.
 #[test]
 fn conntrack_is_corrected_after_it_accepted_a_forged_rst() {
     let (mut core, maps) = running();
@@ -311,7 +307,7 @@ fn entries_follow_a_host_that_moves() {
     let (mut core, maps) = running();
     update(&mut core, established(7, false));
     assert_eq!(header(&maps)[..6], [2, 0, 0, 0, 1, 10]);
-    // The host has another network card, which the bridge has not seen yet.
+    // The host has a new MAC address, which the bridge has not learned yet.
     changes(&mut core, vec![neighbour(Some(11))]);
     assert_eq!(offloaded(&maps), 0);
     changes(&mut core, vec![station(1, 11)]);
@@ -412,8 +408,8 @@ fn the_ebpf_answer_shows_devices_capacity_and_exits() {
     assert_eq!(answer["exits"].as_array().map(Vec::len), Some(16));
 }
 
-/// Ports 1 and 3 are lan1 and wan. 99 has no map element, so it counts as other; 9 has no device
-/// any more, so only the sums include it.
+/// Ports 1 and 3 are lan1 and wan. Port 99 has no map element, so it counts as other. The device of
+/// port 9 is removed, so only the sums include it.
 #[test]
 fn exits_are_summed_up_and_shown_by_port() {
     let (mut core, maps) = (asking(), Fake::default());
@@ -476,7 +472,6 @@ fn flows_are_installed_again_in_new_maps() {
     settle(&mut core, effects);
     assert_eq!((offloaded(&maps), offloaded(&fresh)), (0, 2));
     assert_eq!(flow(&mut core, 7)["up_bytes"], 400);
-    // The same maps are kept.
     let mut same = outcome(&fresh, &["lan1", "wan"], &["lan2"]);
     same.opened.iter_mut().for_each(|opened| opened.id = 2);
     core.attached(Ok(same));

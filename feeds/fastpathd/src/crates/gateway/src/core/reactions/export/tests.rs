@@ -47,7 +47,7 @@ fn exporters_follow_the_configuration() {
     assert_eq!(serials(core.configuration_read(&other)), [[2]]);
     let mut two = other.clone();
     two["second"] = json!({".type": "export", ".name": "second", "host": "192.0.2.11"});
-    assert_eq!(serials(core.configuration_read(&two)), [[2, 3]], "the first one goes on");
+    assert_eq!(serials(core.configuration_read(&two)), [[2, 3]], "the first exporter is unchanged");
     assert_eq!(serials(core.configuration_read(&configuration("flowtable"))), [[0; 0]]);
     assert_eq!(ask(&mut core, "exports", json!({})), json!({"exports": []}));
 }
@@ -74,7 +74,7 @@ fn an_invalid_export_section_changes_nothing() {
 
 /// An upgraded router keeps its engine and its other exporters.
 #[test]
-fn a_section_of_kind_redis_is_left_out_and_reported() {
+fn a_section_of_kind_redis_is_ignored_and_reported() {
     let mut core = crate::fixture::core();
     let mut values = exporting(json!({}));
     values["queue"] = json!({".type": "export", ".name": "queue", "kind": "redis",
@@ -111,19 +111,18 @@ fn two_exports_with_the_same_name_are_refused() {
     assert_eq!(problem["text"], "section 'second', option 'name', value 'store': is there twice");
 }
 
-/// Only events of wanted types are forwarded, and no flow records.
 #[test]
-fn wanted_events_are_forwarded() {
+fn only_selected_event_types_are_forwarded() {
     let mut core = running();
     let alert = EventLine { kind: ips::EventKind::Alert, text: b"{}".as_slice().into() };
     let batch = || ips::Batch { lines: vec![alert.clone()], ..ips::Batch::default() };
     core.configuration_read(&exporting(json!({})));
-    assert!(exports(core.events_read(batch())).is_empty(), "nobody wants them");
+    assert!(exports(core.events_read(batch())).is_empty(), "no syslog collector");
     core.configuration_read(&exporting(json!({"kind": "syslog", "event": "flow"})));
-    assert!(exports(core.events_read(batch())).is_empty(), "nobody wants alerts");
+    assert!(exports(core.events_read(batch())).is_empty(), "alerts are not selected");
     core.configuration_read(&exporting(json!({"kind": "syslog", "event": "flow alert"})));
     let effects = exports(core.events_read(batch()));
-    let [Effect::HandOn(lines)] = &effects[..] else { panic!("{effects:?}") };
+    let [Effect::Forward(lines)] = &effects[..] else { panic!("{effects:?}") };
     assert_eq!(*lines, batch().lines);
     assert_eq!(
         (core.export.timeouts(), core.export.set_interfaces(core.network.topology())),
@@ -176,7 +175,7 @@ fn the_shortest_timeouts_of_all_collectors_apply() {
 #[test]
 fn device_names_are_sent_when_they_change() {
     let mut core = running();
-    assert_eq!(core.export_second(), [], "nobody wants them");
+    assert_eq!(core.export_second(), [], "no collector");
     core.configuration_read(&exporting(json!({})));
     let effects = exports(core.export_second());
     let [Effect::Ways(_), Effect::Interfaces(interfaces)] = &effects[..] else {
@@ -205,7 +204,7 @@ fn the_exports_answer_shows_the_progress() {
         reason: Some(ExportReason::Unreachable { why: "No route to host".to_owned() }),
     };
     core.export_event(Event::Progress(0, progress.clone()));
-    assert_eq!(row(&mut core), expected, "of an exporter that was ended");
+    assert_eq!(row(&mut core), expected, "the exporter has ended");
     core.export_event(Event::Progress(1, progress));
     let row = row(&mut core);
     assert_eq!(row["why"], "the collector cannot be reached: No route to host");
@@ -214,7 +213,7 @@ fn the_exports_answer_shows_the_progress() {
 }
 
 #[test]
-fn open_flows_have_a_last_record_at_shutdown() {
+fn open_flows_export_a_final_record_at_shutdown() {
     let mut core = running();
     let mut values = configuration("flowtable");
     values["store"] = json!({".type": "export", ".name": "store", "host": "192.0.2.10"});
@@ -225,7 +224,7 @@ fn open_flows_have_a_last_record_at_shutdown() {
     let up = Progress { state: ExportState::Up, ..Progress::begin(true, 0) };
     core.export_event(Event::Progress(1, up.clone()));
     core.export_event(Event::Progress(2, up));
-    assert_eq!(core.reading_records(), [1], "events are another thing");
+    assert_eq!(core.reading_records(), [1], "syslog gets no records");
     let begin = Entry { orig_counters: None, reply_counters: None, ..established(1, false) };
     core.entries_changed(&[ctnetlink::Event::New(begin)]);
     core.conntrack.flows_mut().dump_begin(core.now);
@@ -237,7 +236,7 @@ fn open_flows_have_a_last_record_at_shutdown() {
 }
 
 #[test]
-fn only_devices_of_known_inner_zones_are_inner() {
+fn devices_of_a_zone_towards_the_internet_are_not_inner() {
     let mut core = running();
     let names = |core: &Core| {
         let ways = ways(&core.network, core.now).expect("known");

@@ -40,7 +40,7 @@ fn nothing_is_offloaded_while_changed_rules_are_unknown() {
     assert_eq!(ask(&mut core, "status", json!({}))["engine"]["why"], "");
 }
 
-/// Returns the rules of another program, which limit packets to these addresses.
+/// Returns rules of another program that rate-limit packets to these addresses.
 fn limited(addresses: &[&str]) -> ruleset::ForeignRules {
     let address = json!({"payload": {"protocol": "ip", "field": "daddr"}});
     let right = json!({"set": addresses});

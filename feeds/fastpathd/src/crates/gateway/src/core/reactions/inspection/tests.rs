@@ -75,7 +75,6 @@ fn sample(mut queues: Vec<ips::Queue>) -> ProbeSample {
     ProbeSample { queues, process, ..ProbeSample::default() }
 }
 
-/// Advances the clock by half a second.
 fn later(core: &mut Core) {
     core.now = at(u64::try_from(core.now.mono.as_millis()).unwrap() + 500);
 }
@@ -103,7 +102,7 @@ fn suricata_gets_its_files_when_enabled_and_packets_pass_until_it_works() {
     let (mut core, effects) = reading(&json!({"enabled": "1"}), &[]);
     let Instruction::Run(overlay) = instruction(&effects) else { panic!("{effects:?}") };
     assert_eq!(overlay.arguments, "-q\n0:1\n");
-    assert!(overlay.yaml.contains("10.10.10.0/24"), "the networks that are not the Internet");
+    assert!(overlay.yaml.contains("10.10.10.0/24"), "the home networks");
     core.applied(Ok(ruleset::Applied::Replaced));
     let effects = inline(&mut core);
     let inspection = core.plan_of(&effects).protection.inspection.clone().unwrap();
@@ -263,7 +262,7 @@ fn alerts_survive_a_restart_of_the_daemon() {
             _ => None,
         })
     };
-    assert_eq!(saved(&mut core, 59), None, "seldom");
+    assert_eq!(saved(&mut core, 59), None, "once a minute");
     let text = saved(&mut core, 60).expect("written");
     assert_eq!(saved(&mut core, 121), None, "nothing new");
     assert_eq!(core.ips.unsaved_alerts(), None);
@@ -272,7 +271,7 @@ fn alerts_survive_a_restart_of_the_daemon() {
     let all = ask(&mut next, "alerts", json!({}));
     assert_eq!((&all["last"], &all["alerts"][0]["sid"]), (&json!(1), &json!(8_100_001)));
     assert_eq!(next.ips.unsaved_alerts(), None);
-    assert!(next.ips.inspection.blocks.is_empty(), "nobody is blocked for it twice");
+    assert!(next.ips.inspection.blocks.is_empty(), "a restored alert blocks no source");
 }
 
 #[test]
@@ -320,7 +319,7 @@ fn disabling_inspection_stops_suricata_and_ends_blocks() {
         effects.iter().any(|effect| matches!(effect, AnyEffect::Ips(Effect::Unblock(_)))),
         "{effects:?}"
     );
-    assert_eq!(ask(&mut core, "ips", json!({}))["state"], "off", "at once: nobody looks any more");
+    assert_eq!(ask(&mut core, "ips", json!({}))["state"], "off", "at once");
 }
 
 fn in_kernel(address: &str) -> InForce {
@@ -345,7 +344,7 @@ fn counters_of_a_new_table_are_added_to_the_totals() {
     core.table_read(&table_with(3, 100));
     core.table_read(&table_with(4, 250));
     assert_eq!(inspected(&mut core), 350);
-    // A late answer about the previous table.
+    // The answer about the previous table arrives late.
     core.table_read(&table_with(3, 120));
     assert_eq!(inspected(&mut core), 350);
     core.table_read(&table_with(4, 260));

@@ -115,7 +115,7 @@ fn disabling_latency_control_removes_it_at_once() {
 }
 
 #[test]
-fn new_rates_are_applied_over_the_old_ones() {
+fn changed_rates_update_the_plan_in_force() {
     let (mut core, plan) = in_force();
     let mut values = on();
     values["latency"]["upload"] = "12000".into();

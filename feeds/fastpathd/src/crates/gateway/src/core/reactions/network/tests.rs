@@ -29,7 +29,7 @@ fn disconnected(core: &mut Core, autostart: bool) {
 
 /// Zones may have any name, and the firewall may change without the interfaces.
 #[test]
-fn the_zone_of_the_internet_follows_the_firewall() {
+fn zones_towards_the_internet_follow_the_firewall() {
     let mut core = running();
     let outer = |core: &Core| {
         ["198.51.100.1", "10.10.10.10"].map(|address| {

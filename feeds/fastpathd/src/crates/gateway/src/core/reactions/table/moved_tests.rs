@@ -22,7 +22,7 @@ fn renews(effects: &[AnyEffect]) -> bool {
 }
 
 /// Returns a core with an offloaded flow of a host behind lan1.
-fn carrying() -> Core {
+fn with_offloaded_flow() -> Core {
     let mut core = running();
     core.entries_read(&[established(1, true)]);
     core.now.mono += Duration::from_secs(10);
@@ -31,7 +31,7 @@ fn carrying() -> Core {
 
 #[test]
 fn a_port_that_leaves_a_vlan_renews_the_flowtable() {
-    let mut core = carrying();
+    let mut core = with_offloaded_flow();
     let member = |index, vid| BridgeVlan {
         index,
         vlans: vec![PortVlan { vid, tagged: index == 2, pvid: index == 1 }],
@@ -44,7 +44,7 @@ fn a_port_that_leaves_a_vlan_renews_the_flowtable() {
 
 #[test]
 fn a_port_that_leaves_its_bridge_renews_the_flowtable() {
-    let mut core = carrying();
+    let mut core = with_offloaded_flow();
     let lan1 = core.network.topology().link_named("lan1").unwrap().clone();
     let alone = Change::Link(Link { master: None, ..lan1 });
     core.network_changed(vec![alone]);
@@ -71,7 +71,7 @@ fn a_mark_that_now_matches_a_limit_renews_the_flowtable() {
         core.conntrack_event(Event::Changed(vec![ctnetlink::Event::Update(entry)]));
         renews(&core.flows_strayed().into_iter().collect::<Vec<_>>())
     };
-    assert!(!marked(&mut core, 4), "no rule looks at it");
+    assert!(!marked(&mut core, 4), "no rule matches it");
     assert!(marked(&mut core, 5));
     core.applied(Ok(Applied::Replaced));
     assert!(!marked(&mut core, 5), "the same mark");

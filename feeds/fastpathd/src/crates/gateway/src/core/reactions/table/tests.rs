@@ -14,7 +14,7 @@ use crate::fixture::{
     ask, configuration, core, established, lab_dump, lab_firewall, lab_network, running,
 };
 use crate::offload;
-use crate::offload::flowtable::{Job, JobFailure, Left};
+use crate::offload::flowtable::{Job, JobFailure, TableState};
 use crate::sys::kernel::Readings;
 
 #[test]
@@ -29,7 +29,7 @@ fn the_plan_waits_for_configuration_and_network() {
     else {
         panic!("{effects:?}")
     };
-    assert!(programs.devices.is_empty(), "those of a daemon before are taken away");
+    assert!(programs.devices.is_empty(), "programs of a previous daemon are detached");
     let devices: Vec<&str> = plan.devices.iter().map(String::as_str).collect();
     assert_eq!(devices, ["lan1", "lan2", "wan"]);
 }
@@ -50,7 +50,7 @@ fn a_flush_renews_the_table_in_force() {
     let flushed = call(&mut core, "flush", Map::new());
     let Outcome::Reply(Ok(answer), effects) = flushed else { panic!("{flushed:?}") };
     assert_eq!(answer.decode().unwrap()["flushed"], false);
-    assert!(effects.is_empty(), "nothing is in it");
+    assert!(effects.is_empty(), "no engine is in force");
 }
 
 #[test]
@@ -59,7 +59,7 @@ fn a_refused_engine_leaves_the_old_one_in_force_and_reports_why() {
     core.command(Engine::FlowtableHw);
     core.applied(Err(JobFailure {
         is_verdict: true,
-        left: Left::Before,
+        left: TableState::Unchanged,
         why: "lan1 cannot offload\n\tflowtable ft {\n\t^^".into(),
     }));
     let engine = ask(&mut core, "status", json!({}))["engine"].take();
@@ -104,7 +104,7 @@ fn a_removed_table_is_restored_without_verifying_it_first() {
     rules_are_known(&mut core);
     let effects = core.rules_changed(Revision { table: Touch::Gone, ..Revision::default() });
     let [
-        AnyEffect::Offload(offload::Effect::NoteRules),
+        AnyEffect::Offload(offload::Effect::SaveGeneration),
         AnyEffect::Offload(offload::Effect::Run(Job::Apply { plan, in_force: None })),
     ] = &effects[..]
     else {
@@ -117,14 +117,13 @@ fn a_removed_table_is_restored_without_verifying_it_first() {
     assert_eq!(ask(&mut core, "status", json!({}))["engine"]["active"], "flowtable");
 }
 
-/// Lets the changed rules be read, and the table that offloads flows come into force.
+/// Reads the changed rules, and applies the table that offloads flows.
 fn rules_are_known(core: &mut Core) {
     core.applied(Ok(Applied::Replaced));
     core.rules_read(Ok(ruleset::ForeignRules::default()));
     core.applied(Ok(Applied::Replaced));
 }
 
-/// Returns the plan to be applied.
 pub(in crate::core) fn plan_of(effects: &[AnyEffect]) -> Option<&Plan> {
     effects.iter().find_map(|effect| match effect {
         AnyEffect::Offload(offload::Effect::Run(Job::Apply { plan, .. })) => Some(plan),
@@ -143,7 +142,6 @@ fn renews(effects: &[AnyEffect]) -> bool {
     effects.iter().any(is_renewal)
 }
 
-/// Returns true if another table is applied.
 fn applies(effects: &[AnyEffect]) -> bool {
     let is_apply = |effect: &AnyEffect| {
         matches!(effect, AnyEffect::Offload(offload::Effect::Run(Job::Apply { .. })))
@@ -194,11 +192,11 @@ fn changed_rules_revoke_flows_of_the_flowtable() {
     let report = revocation(&mut core);
     assert_eq!((&report["count"], &report["flows"]), (&json!(1), &json!(1)));
     assert_eq!(report["cause"]["code"], "rules");
-    assert!(!renews(&core.rules_changed(Revision::default())), "of our own table");
+    assert!(!renews(&core.rules_changed(Revision::default())), "our own table");
     assert!(renews(&core.rules_changed(elements)));
     core.applied(Ok(Applied::Replaced));
     assert_eq!(revocation(&mut core)["cause"]["code"], "elements");
-    assert!(!renews(&core.rules_changed(elements)), "in calm");
+    assert!(!renews(&core.rules_changed(elements)), "too soon");
     core.now.mono += Duration::from_secs(4);
     assert!(renews(&core.flowtable_second()));
 }
@@ -220,11 +218,11 @@ fn changed_routes_revoke_the_flows_over_them() {
         mtu: None,
     };
     let changed = |core: &mut Core, change| renews(&core.network_changed(vec![change]));
-    assert!(!changed(&mut core, topology::Change::Route(route("192.0.2.0"))), "of another network");
+    assert!(!changed(&mut core, topology::Change::Route(route("192.0.2.0"))), "another network");
     let concerned = route("203.0.113.0");
     assert!(changed(&mut core, topology::Change::Route(concerned.clone())));
     core.applied(Ok(Applied::Replaced));
-    assert!(!changed(&mut core, topology::Change::Route(concerned.clone())), "it was there");
+    assert!(!changed(&mut core, topology::Change::Route(concerned.clone())), "the route is known");
     assert!(changed(&mut core, topology::Change::RouteGone(concerned.clone())));
     core.applied(Ok(Applied::Replaced));
     assert_eq!(revocation(&mut core)["cause"]["code"], "routes");
@@ -236,7 +234,7 @@ fn changed_routes_revoke_the_flows_over_them() {
     core.now.mono += Duration::from_secs(10);
     let session = core.network.topology().link_named("pppoe-wan").unwrap().clone();
     let down = topology::Link { up: false, ..session };
-    assert!(changed(&mut core, topology::Change::Link(down.clone())), "of a device above the port");
+    assert!(changed(&mut core, topology::Change::Link(down.clone())), "a device above the port");
 }
 
 #[test]
@@ -245,7 +243,7 @@ fn a_smaller_mtu_renews_the_flowtable() {
     core.entries_read(&[established(1, true)]);
     let link = core.network.topology().link_named("br-lan.10").unwrap().clone();
     let with = |mtu| vec![topology::Change::Link(topology::Link { mtu, ..link.clone() })];
-    assert!(renews(&core.network_changed(with(1400))), "of a device above the port");
+    assert!(renews(&core.network_changed(with(1400))), "a device above the port");
     core.applied(Ok(Applied::Replaced));
     assert_eq!(revocation(&mut core)["cause"]["code"], "mtu");
     assert!(!renews(&core.network_changed(with(1400))), "the same");
@@ -295,7 +293,7 @@ fn disabling_forwarding_revokes_flows() {
     assert_eq!(revocation(&mut core)["cause"]["code"], "forwarding");
 }
 
-/// Returns the bridge event that the lab's host is seen on the port with this index.
+/// Returns the bridge event that reports the lab's host on the port with this index.
 fn seen_on(port: u32) -> Vec<topology::Change> {
     let mac = topology::Mac([2, 0, 0, 0, 1, 10]);
     vec![topology::Change::Fdb(topology::FdbEntry { bridge: 4, port, mac, vlan: 10, own: false })]
@@ -306,7 +304,7 @@ fn a_host_that_moves_to_another_port_renews_the_flowtable() {
     let mut core = running();
     assert_eq!(core.network_changed(seen_on(2)), [], "it has no connection");
     core.entries_read(&[established(1, true)]);
-    assert_eq!(core.network_changed(seen_on(2)), [], "it is where it was");
+    assert_eq!(core.network_changed(seen_on(2)), [], "the same port");
     let effects = core.network_changed(seen_on(1));
     assert!(
         matches!(&effects[..], [AnyEffect::Offload(offload::Effect::Run(Job::Renew(_)))]),
@@ -362,7 +360,7 @@ fn flows_of_a_constantly_roaming_host_stay_on_the_slow_path_without_renewals() {
     let flows = ask(&mut core, "flows", json!({}));
     let column = flows["cols"].as_array().unwrap().iter().position(|c| c == "reason").unwrap();
     assert_eq!(flows["rows"][0][column], "roaming");
-    // The host no longer moves.
+    // The host stops moving.
     core.now.mono += Duration::from_secs(61);
     assert!(applies(&core.roaming_second()));
     assert!(core.offload.planned().unwrap().roaming.is_empty());
@@ -435,7 +433,7 @@ fn a_queue_above_the_lowest_device_keeps_flows_on_the_slow_path_with_reason_shap
     assert_eq!(
         core.network_changed(vec![topology::Change::Queues(vec![queue(3)])]),
         [],
-        "the lowest"
+        "the lowest device"
     );
     let effects = core.network_changed(vec![topology::Change::Queues(vec![queue(3), queue(8)])]);
     let [AnyEffect::Offload(offload::Effect::Run(Job::Apply { plan, .. }))] = &effects[..] else {

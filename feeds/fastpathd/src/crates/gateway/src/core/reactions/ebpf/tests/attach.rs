@@ -60,7 +60,7 @@ fn a_request_for_the_engine_is_answered_when_programs_and_rules_are_in_place() {
     assert!(!answers(&core.attached(Ok(outcome(&maps, &["lan1", "lan2", "wan"], &[])))));
     assert!(answers(&core.applied(Ok(Applied::Removed))));
     assert_eq!(engine(&mut core)["active"], "ebpf");
-    assert!(answers(&core.command(Engine::Ebpf)), "nothing is under way");
+    assert!(answers(&core.command(Engine::Ebpf)), "no request is pending");
 }
 
 #[test]

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Reuses one tuple for connection after connection, with packets, events, look-ups and map writes
-//! in any order. An entry must only touch packets of a connection that conntrack shows as
-//! established with that translation, and conntrack must know each end.
+//! Reuses one tuple for consecutive connections, with packets, events, lookups and map writes in
+//! any order. An entry must forward only packets of a connection that conntrack has as established
+//! with the same translation, and conntrack must see each end of a connection.
 
 use std::collections::VecDeque;
 
@@ -14,7 +14,7 @@ use super::*;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Packet {
     kind: Kind,
-    /// Sent by the host that opened the connection.
+    /// Sent by the initiator.
     up: bool,
     connection: u16,
 }
@@ -22,9 +22,7 @@ struct Packet {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
     Syn,
-    /// Answer to a SYN.
     SynAck,
-    /// Last packet of the handshake.
     Ack,
     Data,
     Fin,
@@ -33,14 +31,13 @@ enum Kind {
 
 #[derive(Debug, Clone, Copy)]
 enum Step {
-    /// An end sends a packet, or the next packet of an unfinished handshake.
+    /// An endpoint sends a packet, or the next packet of an unfinished handshake.
     Send {
         kind: Kind,
         up: bool,
     },
     /// The oldest packet in the stack reaches conntrack.
     Arrive,
-    /// The daemon reads this number of events.
     Read(usize),
     /// Conntrack answers a request of the daemon.
     Look(usize),
@@ -52,11 +49,9 @@ enum Step {
     Lose,
 }
 
-/// The kernel's conntrack entry.
 #[derive(Debug, Clone, Copy)]
 struct Tracked {
     state: TcpState,
-    /// The connection that the entry was created for.
     connection: u16,
     /// Connection of an ignored SYN. A SYN-ACK moves the entry to this connection.
     ignored: Option<u16>,
@@ -75,7 +70,7 @@ struct World {
     events: VecDeque<Event>,
     asked: Vec<conntrack::Effect>,
     found: Vec<Found>,
-    /// Current connection of the ends, progress of its handshake, and which end has closed it.
+    /// Current connection of the endpoints, its handshake progress, and which endpoints closed it.
     connection: u16,
     handshake: u8,
     closed: [bool; 2],
@@ -125,7 +120,7 @@ impl World {
         self.events.push_back(Event::New(self.entry(tracked)));
     }
 
-    fn become_(&mut self, tracked: Tracked) {
+    fn set_tracked(&mut self, tracked: Tracked) {
         self.tracked = Some(tracked);
         self.events.push_back(Event::Update(self.entry(tracked)));
     }
@@ -146,7 +141,7 @@ impl World {
         };
         if !self.tcp {
             if !packet.up && t.state == TcpState::SynSent {
-                self.become_(Tracked { state: TcpState::Established, ..t });
+                self.set_tracked(Tracked { state: TcpState::Established, ..t });
             }
             return;
         }
@@ -164,11 +159,11 @@ impl World {
                 self.tracked = Some(t);
             }
             (Kind::SynAck, TcpState::SynSent) => {
-                self.become_(Tracked { state: TcpState::SynRecv, ..t });
+                self.set_tracked(Tracked { state: TcpState::SynRecv, ..t });
             }
             (Kind::SynAck, _) if t.ignored == Some(packet.connection) => {
                 let connection = packet.connection;
-                self.become_(Tracked {
+                self.set_tracked(Tracked {
                     state: TcpState::SynRecv,
                     connection,
                     ignored: None,
@@ -176,20 +171,20 @@ impl World {
                 });
             }
             (Kind::Ack, TcpState::SynRecv) if packet.connection == t.connection => {
-                self.become_(Tracked { state: TcpState::Established, ..t });
+                self.set_tracked(Tracked { state: TcpState::Established, ..t });
             }
             (Kind::Fin, TcpState::SynRecv | TcpState::Established | TcpState::FinWait) => {
                 t.fins[usize::from(packet.up)] = true;
                 let over = t.fins == [true; 2];
                 t.state = if over { TcpState::TimeWait } else { TcpState::FinWait };
-                self.become_(t);
+                self.set_tracked(t);
             }
-            (Kind::Rst, _) => self.become_(Tracked { state: TcpState::Close, ..t }),
+            (Kind::Rst, _) => self.set_tracked(Tracked { state: TcpState::Close, ..t }),
             (Kind::SynAck | Kind::Ack | Kind::Data | Kind::Fin, _) => {}
         }
     }
 
-    /// Passes a packet to the program at its port, which acts like `flow.h`.
+    /// Passes a packet to the program at its port, modelled after `flow.h`.
     fn send(&mut self, packet: Packet) -> Result<(), TestCaseError> {
         let ends = matches!(packet.kind, Kind::Syn | Kind::SynAck | Kind::Fin | Kind::Rst);
         let reading = self.maps.with(|inside| {
@@ -229,9 +224,8 @@ impl World {
         Ok(())
     }
 
-    /// Lets an end send a packet: the next one of the handshake as soon as the previous one has
-    /// arrived.
-    fn sends(&mut self, kind: Kind, up: bool) -> Result<(), TestCaseError> {
+    /// Lets an endpoint send a packet, or the next packet of the handshake.
+    fn send_next(&mut self, kind: Kind, up: bool) -> Result<(), TestCaseError> {
         let connection = self.connection;
         let packet = |kind, up| Packet { kind, up, connection };
         if !self.tcp {
@@ -269,7 +263,7 @@ impl World {
         }
     }
 
-    fn carry_out(&mut self, effects: Vec<AnyEffect>) {
+    fn execute(&mut self, effects: Vec<AnyEffect>) {
         for effect in effects {
             if let AnyEffect::Conntrack(effect) = effect {
                 self.asked.push(effect);
@@ -277,20 +271,19 @@ impl World {
         }
     }
 
-    fn read(&mut self, most: usize) {
-        let batch: Vec<Event> = (0..most).map_while(|_| self.events.pop_front()).collect();
+    fn read(&mut self, limit: usize) {
+        let batch: Vec<Event> = (0..limit).map_while(|_| self.events.pop_front()).collect();
         let effects = self.core.entries_changed(&batch);
-        self.carry_out(effects);
+        self.execute(effects);
     }
 
-    /// Lets conntrack answer a request.
     fn look(&mut self, which: usize) {
         if self.asked.is_empty() {
             return;
         }
         match self.asked.remove(which % self.asked.len()) {
             conntrack::Effect::Confirm(waiting, start) => {
-                // As after `packets_in_flight`, no packet is in the stack.
+                // `packets_in_flight` waits until no packet is in the stack.
                 self.arrive(usize::MAX);
                 let entry = self.tracked.map(|tracked| self.entry(tracked));
                 let found = waiting.into_iter().map(|one| (one, entry)).collect();
@@ -299,23 +292,23 @@ impl World {
             conntrack::Effect::Update(updates) => {
                 let back = updates.iter().any(|update| update.established);
                 if let (true, Some(tracked)) = (back, self.tracked) {
-                    self.become_(Tracked { state: TcpState::Established, ..tracked });
+                    self.set_tracked(Tracked { state: TcpState::Established, ..tracked });
                 }
             }
             conntrack::Effect::Dump => {
                 let entry = self.tracked.map(|tracked| self.entry(tracked));
                 let mut effects = self.core.entries_read(entry.as_slice());
                 effects.extend(self.core.dump_ended(true));
-                self.carry_out(effects);
+                self.execute(effects);
             }
             conntrack::Effect::ClearMarks(connections, _, version) => {
                 let effect = self.core.conntrack.marks_cleared(&connections, version);
-                self.carry_out(vec![effect.into()]);
+                self.execute(vec![effect.into()]);
             }
             conntrack::Effect::LookUp(_, start) => {
                 let entry = self.tracked.map(|tracked| self.entry(tracked));
                 let effects = self.core.looked_up(entry.as_slice(), start);
-                self.carry_out(effects);
+                self.execute(effects);
             }
             _ => {}
         }
@@ -329,11 +322,11 @@ impl World {
         let (found, start) = self.found.remove(which % self.found.len());
         self.read(usize::MAX);
         let effects = self.core.confirmed(&found, start);
-        self.carry_out(effects);
+        self.execute(effects);
     }
 
-    fn arrive(&mut self, most: usize) {
-        for _ in 0..most {
+    fn arrive(&mut self, limit: usize) {
+        for _ in 0..limit {
             let Some(packet) = self.stack.pop_front() else { return };
             self.track(packet);
         }
@@ -341,19 +334,19 @@ impl World {
 
     fn step(&mut self, step: Step) -> Result<(), TestCaseError> {
         match step {
-            Step::Send { kind, up } => self.sends(kind, up)?,
+            Step::Send { kind, up } => self.send_next(kind, up)?,
             Step::Arrive => self.arrive(1),
-            Step::Read(most) => self.read(most),
+            Step::Read(limit) => self.read(limit),
             Step::Look(which) => self.look(which),
             Step::Report(which) => self.report(which),
             Step::Second => {
                 self.core.now.mono += Duration::from_secs(1);
                 let effects = self.core.second(&Readings::default());
-                self.carry_out(effects);
+                self.execute(effects);
             }
             Step::Delete if !self.tcp && self.tracked.is_some() => {
                 self.destroy();
-                // The programs learn of the deletion from the daemon only.
+                // Only the daemon notifies the programs of the deletion.
                 self.read(usize::MAX);
                 self.connection += 1;
             }
@@ -361,14 +354,14 @@ impl World {
             Step::Lose => {
                 self.events.clear();
                 let effects = self.core.events_lost();
-                self.carry_out(effects);
+                self.execute(effects);
             }
         }
         Ok(())
     }
 
-    /// Completes everything under way.
-    fn rest(&mut self) -> Result<(), TestCaseError> {
+    /// Processes all pending packets, events, requests and answers.
+    fn drain(&mut self) -> Result<(), TestCaseError> {
         for _ in 0..50 {
             self.arrive(usize::MAX);
             self.read(usize::MAX);
@@ -386,13 +379,13 @@ impl World {
     }
 
     /// Asserts the current connection's state in conntrack, and that it is offloaded while open.
-    fn settles(&mut self) -> Result<(), TestCaseError> {
+    fn assert_settled(&mut self) -> Result<(), TestCaseError> {
         for _ in 0..4 {
-            self.rest()?;
+            self.drain()?;
             self.step(Step::Second)?;
-            self.sends(Kind::Data, true)?;
+            self.send_next(Kind::Data, true)?;
         }
-        self.rest()?;
+        self.drain()?;
         let shown = self.tracked.map(|tracked| tracked.state);
         if !self.tcp || self.handshake < 3 {
             return Ok(());
@@ -437,26 +430,26 @@ proptest! {
         for step in steps {
             world.step(step)?;
         }
-        world.settles()?;
+        world.assert_settled()?;
     }
 }
 
-/// Shows that the steps of the property do offload packets, of several connections in turn.
+/// Keeps the property from passing only because nothing is offloaded.
 #[test]
 fn consecutive_connections_with_one_tuple_are_offloaded() {
     let mut world = World::new(true);
     for connection in 1..=10 {
         for kind in [Kind::Syn, Kind::Data, Kind::Data] {
-            world.sends(kind, true).unwrap();
+            world.send_next(kind, true).unwrap();
             world.arrive(usize::MAX);
         }
-        world.rest().unwrap();
+        world.drain().unwrap();
         for up in [true, false] {
-            world.sends(Kind::Data, up).unwrap();
+            world.send_next(Kind::Data, up).unwrap();
         }
         assert_eq!(world.forwarded, 2 * connection);
         for up in [false, true] {
-            world.sends(Kind::Fin, up).unwrap();
+            world.send_next(Kind::Fin, up).unwrap();
             world.arrive(usize::MAX);
         }
         assert_eq!(world.tracked.unwrap().state, TcpState::TimeWait);
@@ -469,21 +462,21 @@ fn a_late_installation_leaves_the_next_handshake_to_conntrack() {
     let mut world = World::new(true);
     let open = |world: &mut World| {
         for kind in [Kind::Syn, Kind::Data, Kind::Data] {
-            world.sends(kind, true).unwrap();
+            world.send_next(kind, true).unwrap();
             world.arrive(usize::MAX);
         }
     };
     open(&mut world);
     world.read(usize::MAX);
     for up in [false, true] {
-        world.sends(Kind::Fin, up).unwrap();
+        world.send_next(Kind::Fin, up).unwrap();
         world.arrive(usize::MAX);
     }
-    world.sends(Kind::Syn, true).unwrap();
+    world.send_next(Kind::Syn, true).unwrap();
     world.arrive(usize::MAX);
     world.look(0);
     world.report(0);
     open(&mut world);
-    world.sends(Kind::Data, true).unwrap();
-    world.settles().unwrap();
+    world.send_next(Kind::Data, true).unwrap();
+    world.assert_settled().unwrap();
 }

@@ -8,7 +8,7 @@ use topology::{RouteAnswer, RouteBatch, RouteQuery, RoutingRule, RuleAction, Sel
 use super::*;
 use crate::network;
 
-/// Device indexes of the lab's gateway, and a server in VLAN 20 that routes to the Internet.
+/// Device indexes of the lab's gateway, and the address of another router, in VLAN 20.
 const LAN: u32 = 5;
 const GUEST: u32 = 6;
 const WAN: u32 = 8;
@@ -34,12 +34,11 @@ fn routing_rules(from: Option<&str>) -> topology::Change {
     topology::Change::Rules([plain(0, 255)].into_iter().chain(made).chain(usual).collect())
 }
 
-/// Returns a change of the table that the added rule names.
+/// Returns a route change in the table of the added rule.
 fn other_table() -> topology::Change {
     default_route(100, GUEST, None)
 }
 
-/// Returns the default route of a table.
 fn default_route(table: u32, device: u32, gateway: Option<&str>) -> topology::Change {
     topology::Change::RouteReplaced(topology::Route {
         network: "0.0.0.0".parse().unwrap(),
@@ -69,7 +68,7 @@ fn router() -> Vec<topology::Change> {
     ]
 }
 
-/// Returns an entry without translation, of a host with a public address.
+/// Returns an entry without address translation.
 fn plain(id: u32) -> Entry {
     let entry = established(id, false);
     Entry { reply: ctnetlink::Tuple { dst: entry.orig.src, ..entry.reply }, ..entry }
@@ -88,7 +87,6 @@ fn to(device: u32, gateway: Option<&'static str>) -> impl Fn(&RouteQuery) -> Rou
     }
 }
 
-/// Returns the batch of route lookups that is requested.
 fn asked(effects: Vec<AnyEffect>) -> Option<RouteBatch> {
     effects.into_iter().find_map(|effect| match effect {
         AnyEffect::Network(network::Effect::AskRoutes(batch)) => Some(batch),
@@ -151,7 +149,7 @@ fn a_routing_rule_removes_affected_flows_until_the_kernel_has_answered() {
     update(&mut core, established(7, false));
     assert_eq!(offloaded(&maps), 2);
     assert_eq!(change(&mut core, vec![routing_rules(Some("10.10.77.0"))]), None);
-    assert_eq!(offloaded(&maps), 2, "for others");
+    assert_eq!(offloaded(&maps), 2, "another network");
     let batch = change(&mut core, vec![routing_rules(Some("10.10.10.0"))]);
     assert_eq!(batch.as_ref().map(|batch| batch.queries.len()), Some(1));
     assert_eq!(offloaded(&maps), 0);
@@ -176,7 +174,7 @@ fn a_flow_follows_the_route_that_the_kernel_reports() {
     assert_eq!((offloaded(&maps), egress(&maps)), (2, Some(2)));
     assert_eq!(out(&mut core), ["br-lan.20", "", "lan2"]);
 
-    // While the same answer is awaited, the flow stays offloaded.
+    // The flow stays offloaded until the kernel has answered.
     let batch = change(&mut core, vec![other_table()]);
     assert_eq!((batch.is_some(), offloaded(&maps)), (true, 2));
     answer(&mut core, batch, to(GUEST, Some(ROUTER)));
@@ -207,7 +205,7 @@ fn a_masqueraded_flow_does_not_follow_the_default_route_to_another_device() {
     assert_eq!(offloaded(&maps), 0);
     assert_eq!(path(&mut core), slow("policy-routed"));
     update(&mut core, established(7, false));
-    assert_eq!(offloaded(&maps), 0, "nor with its next packet");
+    assert_eq!(offloaded(&maps), 0, "the next packet does not change that");
     change(&mut core, vec![default_route(254, WAN, None)]);
     update(&mut core, established(7, false));
     assert_eq!((offloaded(&maps), egress(&maps)), (2, Some(3)));
@@ -276,7 +274,6 @@ fn the_page_shows_the_kernels_egress_with_every_engine() {
     assert_eq!(out(&mut core), ["br-lan.20", "", "lan2"]);
 }
 
-/// Returns true if the flowtable is renewed.
 fn renewed(effects: &[AnyEffect]) -> bool {
     let renewal = |effect: &AnyEffect| {
         matches!(effect, AnyEffect::Offload(offload::Effect::Run(Job::Renew(_))))
@@ -291,9 +288,9 @@ fn the_flowtable_is_renewed_when_the_kernel_routes_a_flow_differently() {
     let offloaded = Entry { status: established(7, true).status, tcp_state: None, ..plain(7) };
     core.entries_changed(&[Event::New(offloaded)]);
     let batch = change(&mut core, vec![routing_rules(Some("10.10.10.0"))]);
-    // Changed rules renew the flowtable, whatever the answers are.
+    // A rule change renews the flowtable in any case.
     core.applied(Ok(Applied::Replaced));
-    assert!(!answer(&mut core, batch, to(WAN, None)), "the route that it has");
+    assert!(!answer(&mut core, batch, to(WAN, None)), "the route is unchanged");
     assert!(!renewed(&core.second(&Readings::default())));
     core.now.mono += Duration::from_secs(60);
     let batch = change(&mut core, vec![other_table()]);

@@ -21,14 +21,13 @@ fn to_be_cleared(effects: Vec<AnyEffect>) -> (Vec<Connection>, RulesVersion) {
     cleared.unwrap()
 }
 
-/// Looks up connection 7, with this mark.
 fn looked_up(core: &mut Core, mark: u32) {
     let start = core.conntrack.flows().reading_start();
     let effects = core.looked_up(&[Entry { mark, ..established(7, false) }], start);
     settle(core, effects);
 }
 
-/// Lets the changed rules be read, and the table that offloads flows come into force.
+/// Reads the changed rules, and applies the table that offloads flows.
 fn rules_are_known(core: &mut Core) {
     core.applied(Ok(Applied::Replaced));
     core.rules_read(Ok(ruleset::ForeignRules::default()));
@@ -96,7 +95,7 @@ fn a_connection_from_before_a_rule_change_is_distinguished_from_a_later_one() {
     let first = reads(&core.rules_changed(changed)).unwrap();
     assert_eq!(reads(&core.rules_changed(changed)), None, "one request at a time");
     let effects = update(&mut core, established(7, false));
-    assert_eq!(offloaded(&maps), 0, "its events may be from before");
+    assert_eq!(offloaded(&maps), 0, "its events may precede the change");
     to_be_cleared(effects);
     let effects = core.conntrack_event(conntrack::Event::EventsRead(first));
     let second = reads(&effects).unwrap();
@@ -114,7 +113,7 @@ fn a_connection_from_before_a_rule_change_is_distinguished_from_a_later_one() {
 
 /// Another program clears the connection's mark in between.
 #[test]
-fn a_connection_that_is_requested_twice_at_once_is_offloaded() {
+fn a_connection_requested_twice_in_one_batch_is_offloaded() {
     let (mut core, maps) = running();
     let datagram = Tuple { proto: 17, ..established(7, false).orig };
     let reply = Tuple { proto: 17, ..established(7, false).reply };
@@ -150,7 +149,7 @@ fn clearing_marks_is_retried_after_a_failure() {
         };
         effects.iter().any(is)
     };
-    assert!(!clears(&core.second(&Readings::default())), "not before its time");
+    assert!(!clears(&core.second(&Readings::default())), "too soon");
     core.now.mono += Duration::from_secs(1);
     let effects = core.second(&Readings::default());
     assert_eq!(to_be_cleared(effects).0, offers);

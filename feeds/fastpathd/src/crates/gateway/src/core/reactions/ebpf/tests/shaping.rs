@@ -34,7 +34,6 @@ fn flows_do_not_bypass_a_queue() {
     }
 }
 
-/// Returns a core with these queues, and with programs at this hook.
 fn running_at(hook: Hook, hook_name: &'static str, found: &[(u32, bool, &str)]) -> Core {
     let mut core = asking();
     changes(&mut core, vec![queues(found)]);
@@ -47,7 +46,6 @@ fn running_at(hook: Hook, hook_name: &'static str, found: &[(u32, bool, &str)]) 
     core
 }
 
-/// Returns the reason of a connection with these queues, and with programs at this hook.
 fn reason_at(hook: Hook, hook_name: &'static str, found: &[(u32, bool, &str)]) -> Value {
     let mut core = running_at(hook, hook_name, found);
     update(&mut core, established(7, false));

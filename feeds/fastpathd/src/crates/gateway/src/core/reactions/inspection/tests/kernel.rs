@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Tests blocks that the kernel refused, and packets that it let pass.
+//! Tests blocks that nft refuses, and packets that pass a full queue.
 
 use super::*;
 
@@ -51,7 +51,11 @@ fn a_block_is_shown_if_nft_refused_to_end_it() {
     core.events_read(alert("203.0.113.1", "10.10.10.10"));
     core.unblock("203.0.113.1".parse().unwrap());
     core.table_read(&in_kernel("203.0.113.1"));
-    assert_eq!(ask(&mut core, "blocks", json!({}))["blocks"], json!([]), "it may be under way");
+    assert_eq!(
+        ask(&mut core, "blocks", json!({}))["blocks"],
+        json!([]),
+        "the release may be pending"
+    );
     core.ips_event(Event::StillBlocked);
     core.table_read(&in_kernel("203.0.113.1"));
     assert_eq!(ask(&mut core, "blocks", json!({}))["blocks"][0]["address"], "203.0.113.1");
