@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The program that the daemon runs with BPF_PROG_TEST_RUN. It receives the heartbeat, because only
- * programs can read jiffies, and starts waiting entries. */
+/* The daemon runs this program with BPF_PROG_TEST_RUN to renew the heartbeat, because user space
+ * cannot read jiffies, and to start waiting entries. */
 #ifndef FASTPATH_BEAT_H
 #define FASTPATH_BEAT_H
 
 #include "maps.h"
 
 /*
- * Starts both directions, unless one has ended. User space could only replace an entry, and would
- * lose an end that is recorded meanwhile.
+ * Starts both directions, unless one has ended. Done in a program, because an update from user
+ * space would overwrite a concurrent change of `ended`.
  */
 always int start(struct entry *one, struct entry *other)
 {
@@ -44,9 +44,8 @@ always int start6(struct __sk_buff *skb)
 }
 
 /*
- * Receives a heartbeat if the mark is set: entries are used for `mark` jiffies from now on. Returns
- * LAYOUT. Without a mark, the packet holds the keys of both directions of a connection to start.
- * Returns whether it was started.
+ * With a mark, extends the lifetime of entries to `mark` jiffies from now and returns LAYOUT.
+ * Without a mark, starts the connection whose two keys are the packet, and returns 1 on success.
  */
 SEC("classifier")
 int fastpath_beat(struct __sk_buff *skb)

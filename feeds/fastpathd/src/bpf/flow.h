@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* For both hooks: decides whether an entry may forward a packet and whether a SYN, FIN or RST ends
- * its flow, and counts packets of flows and exits. */
+/* Code shared by TC and XDP: decides whether an entry may forward a packet, ends flows on SYN, FIN
+ * and RST, and counts packets. */
 #ifndef FASTPATH_FLOW_H
 #define FASTPATH_FLOW_H
 
 #include "maps.h"
 #include "rewrite.h"
 
-/* Counts the exit of a packet for its ingress device. */
-always void count_out(int out, __u32 ifindex)
+always void count_exit(int out, __u32 ifindex)
 {
 	__u32 port = likely(ifindex < EXIT_PORTS) ? ifindex : 0;
 	struct exits *n = bpf_map_lookup_elem(&exits, &port);
@@ -27,29 +26,30 @@ always int is_stale(__u64 now)
 }
 
 /*
- * Maximum distance of a FIN or RST from the other end's acknowledgement and sequence number. A RST
- * further ahead, with more bytes in flight, is followed by one with the exact number after the
- * other end has acknowledged those bytes. Nothing follows a FIN.
+ * Maximum distance of a FIN or RST from the other end's acknowledgement and sequence number. The
+ * FIN window is larger because a rejected FIN is not repeated, but a rejected RST is, with the
+ * exact number.
  */
 #define RST_WINDOW (1 << 20)
 #define FIN_WINDOW (1 << 24)
 /* Data that may precede a FIN in its packet, merged by GRO or retransmitted. */
 #define FIN_BEFORE (1 << 18)
 
-/* Records the position of this direction, which validates FIN and RST of the other one. */
+/* Records the sequence numbers that validate a FIN or RST of the other direction. */
 always void note_position(struct entry *to, const struct packet *p, const void *l4)
 {
-	/* Not by the protocol, which the verifier of 6.1 does not connect with the length. */
-	if (p->least != TCP_LEN)
+	/* Compare the length: the verifier of Linux 6.1 does not infer it from the protocol. */
+	if (p->l4_min != TCP_LEN)
 		return;
 	to->seq_high = *(__be16 *)(l4 + TCP_SEQ_AT);
 	to->ack = *(__be32 *)(l4 + TCP_ACK_AT);
 }
 
 /*
- * Returns whether a FIN or RST may come from the end itself. Conntrack does not know, because it
- * has not seen the numbers advance. A sender who only forges this direction's source cannot send
- * packets of the other direction, which set `other`. Without such packets, every end is genuine.
+ * Returns whether the sequence numbers of a FIN or RST are plausible. Conntrack cannot check them,
+ * because it sees no offloaded packets. An off-path attacker can forge this direction, but not the
+ * packets of the other direction that set `other`. Before the first such packet, every FIN and
+ * RST counts as genuine.
  */
 always int is_genuine(const struct packet *p, const void *l4, const struct entry *other)
 {
@@ -60,7 +60,7 @@ always int is_genuine(const struct packet *p, const void *l4, const struct entry
 		return 1;
 	ahead = bpf_ntohl(*(__be32 *)(l4 + TCP_SEQ_AT)) - bpf_ntohl(other->ack);
 	if (p->tcp_flags & TCP_RST) {
-		/* The answer to a packet has exactly the number that it acknowledged. */
+		/* A RST in reply to a packet has its acknowledgement number (RFC 9293). */
 		if (!ahead)
 			return 1;
 		window = RST_WINDOW;
@@ -76,10 +76,10 @@ always int is_genuine(const struct packet *p, const void *l4, const struct entry
 }
 
 /*
- * Ends both directions for a SYN, FIN or RST. Returns 0 and ends nothing if a FIN or RST is forged.
- * Entries that do not forward have no position to compare with, so they end in any case.
+ * Ends both directions on a SYN, FIN or RST. Returns 0 and ends nothing if a FIN or RST is forged.
+ * Entries that do not forward have no position to compare with, so they always end.
  */
-always int end(struct entry *to, struct entry *other, const struct packet *p, const void *l4,
+always int end_flow(struct entry *to, struct entry *other, const struct packet *p, const void *l4,
 	       __u64 now)
 {
 	__u16 how = ENDED_RESTARTED;
@@ -111,7 +111,7 @@ always int end4(const struct key4 *key, struct entry4 *to, const struct packet *
 	};
 	struct entry4 *other = bpf_map_lookup_elem(&flows4, &back);
 
-	return end(&to->e, other ? &other->e : 0, p, l4, now);
+	return end_flow(&to->e, other ? &other->e : 0, p, l4, now);
 }
 
 always int end6(const struct key6 *key, struct entry6 *to, const struct packet *p, const void *l4,
@@ -130,11 +130,11 @@ always int end6(const struct key6 *key, struct entry6 *to, const struct packet *
 	__builtin_memcpy(back.src, to->dst, sizeof(back.src));
 	__builtin_memcpy(back.dst, to->src, sizeof(back.dst));
 	other = bpf_map_lookup_elem(&flows6, &back);
-	return end(&to->e, other ? &other->e : 0, p, l4, now);
+	return end_flow(&to->e, other ? &other->e : 0, p, l4, now);
 }
 
-/* Returns whether a frame has the gateway's MAC at the flow's ingress as its destination. */
-always int is_own(const void *data, const struct packet *p, const struct entry *to)
+/* Returns whether the frame is addressed to the gateway's MAC at the flow's ingress. */
+always int is_own_mac(const void *data, const struct packet *p, const struct entry *to)
 {
 	const void *at = data + (!p->known && dsa == DSA_GSWIP ? 8 : 0);
 
@@ -142,14 +142,14 @@ always int is_own(const void *data, const struct packet *p, const struct entry *
 }
 
 /*
- * Returns the exit of a packet that needs a closer check: the entry drops, waits, has ended or is
- * for one priority, or the packet has SYN, FIN or RST. `at` is the IP header.
+ * Returns the exit of a SYN, FIN or RST, or of a packet whose entry drops, waits, has ended or
+ * serves only best effort. `at` is the IP header.
  */
-always int special(const struct entry *to, const struct packet *p, const __u8 *at, __u64 now)
+always int special_exit(const struct entry *to, const struct packet *p, const __u8 *at, __u64 now)
 {
 	if (to->flags & FLOW_DROP)
 		return is_stale(now) ? OUT_STALE : OUT_DROPPED;
-	/* Record FIN and RST even without a heartbeat: the daemon may return before the next SYN. */
+	/* Record FIN and RST of stale entries, too: the daemon may return before the next SYN. */
 	if (p->tcp_flags & (TCP_SYN | TCP_FIN | TCP_RST) || to->ended)
 		return OUT_TCP;
 	if (to->state || at[1] & SERVICE_BITS)
@@ -157,37 +157,36 @@ always int special(const struct entry *to, const struct packet *p, const __u8 *a
 	return IS_FLOW;
 }
 
-/* Returns IS_FLOW or the packet's exit. `largest` is its largest IP packet on the wire. */
-always int may_go(const struct entry *to, const struct packet *p, const __u8 *at, __u32 largest,
-		  __u64 now)
+/* Returns IS_FLOW or the packet's exit. `max_len` is the largest IP packet after segmentation. */
+always int may_forward(const struct entry *to, const struct packet *p, const __u8 *at,
+		       __u32 max_len, __u64 now)
 {
 	int out;
 
 	if (unlikely((to->flags & (FLOW_DROP | FLOW_BEST_EFFORT)) | to->state |
 		     (p->tcp_flags & (TCP_SYN | TCP_FIN | TCP_RST)))) {
-		out = special(to, p, at, now);
+		out = special_exit(to, p, at, now);
 		if (out != IS_FLOW)
 			return out;
 	}
 	if (unlikely(is_stale(now)))
 		leave(OUT_STALE);
-	if (unlikely(largest > to->mtu))
+	if (unlikely(max_len > to->mtu))
 		leave(OUT_MTU);
 	return IS_FLOW;
 }
 
-/* Returns whether may_go() returned OUT_TCP because of a SYN, FIN or RST. */
 always int is_end(int out, const struct packet *p)
 {
 	return out == OUT_TCP && p->tcp_flags & (TCP_SYN | TCP_FIN | TCP_RST);
 }
 
-/* Returns the exit of a forged FIN or RST. It is forwarded, and the destination judges it. */
-always int forged(const struct entry *to, const struct packet *p, __u32 largest)
+/* Returns the exit of a forged FIN or RST: forwarded, so that the destination checks it. */
+always int forged_exit(const struct entry *to, const struct packet *p, __u32 max_len)
 {
 	if (p->tcp_flags & TCP_SYN)
 		return OUT_TCP;
-	return largest > to->mtu ? OUT_MTU : IS_FLOW;
+	return max_len > to->mtu ? OUT_MTU : IS_FLOW;
 }
 
 always void count_flow(struct entry *to, __u64 now, __u32 packets, __u64 bytes)

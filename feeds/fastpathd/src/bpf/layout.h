@@ -1,30 +1,26 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Layout shared by the programs and the daemon: keys and entries of the maps, flags, verdicts and
- * control values. The crate `ebpf` mirrors it in `layout.rs`; a test there compares sizes and
- * offsets. Numbers of packets are in network order, all others in native order. */
+/* Map layout shared by the programs and the daemon, mirrored in `layout.rs` of the crate `ebpf`.
+ * Packet fields are in network byte order, all other numbers in native order. */
 #ifndef FASTPATH_LAYOUT_H
 #define FASTPATH_LAYOUT_H
 
 #include <linux/types.h>
 
-/* Version: incremented when anything below changes its place or its meaning. */
+/* Layout version: increment when a field moves or changes its meaning. */
 #define LAYOUT 6
 
-/* Bits of a VLAN tag in a key: present (VID 0 is a tag, too), 802.1ad. The rest is the VID. */
+/* Flags of a VLAN tag in a key, above the 12 bits of the VID: present (VID 0 is valid), 802.1ad. */
 #define TAG_THERE 0x1000
 #define TAG_8021AD 0x2000
 
-/* Encapsulation at ingress: VLAN tags and PPPoE session, each 0 if absent. */
+/* VLAN tags and PPPoE session at ingress, each 0 if absent. */
 struct encap {
 	__u16 outer;
 	__u16 inner;
 	__be16 session;
 };
 
-/*
- * 24 bytes: jhash2 hashes 13 to 24 bytes in one round plus the final one, so leaving out a field
- * would save next to nothing.
- */
+/* 24 bytes: a smaller key is not faster, because jhash2 hashes 13 to 24 bytes in two rounds. */
 struct key4 {
 	__be32 src;
 	__be32 dst;
@@ -49,68 +45,62 @@ struct key6 {
 	__u8 port;
 };
 
-/* Maximum length of a new header: Ethernet, DSA (8), two tags, PPPoE. */
+/* Maximum length of an egress header: Ethernet, DSA (8), two tags, PPPoE. */
 #define HEADER_MAX 40
 
 #define FLOW_NAT 0x01
 #define FLOW_PPPOE 0x02
-/* The entry drops its packets. */
 #define FLOW_DROP 0x04
 /* `header` is Ethernet only, and TC pushes no tag. */
 #define FLOW_PLAIN 0x08
-/* IPv4: the 802.1p priorities of the tags are right only for packets without SERVICE_BITS. */
+/* IPv4: the 802.1p priorities in the tags are valid only for packets without SERVICE_BITS. */
 #define FLOW_BEST_EFFORT 0x10
 
-/* Bits from which ip_forward() derives the priority of a packet. */
+/* TOS bits from which ip_forward() derives the priority of a packet. */
 #define SERVICE_BITS 0x18
 
-/*
- * Bits of `ended`, which programs set and nobody clears. CLOSING: either end has sent a FIN or RST.
- * Packets with only the right addresses and ports do not count (flow.h).
- */
+/* Bits of `ended`, never cleared. CLOSING: either end has sent a genuine FIN or RST. */
 #define ENDED_CLOSING 1
-/* Either end has sent a SYN, or a FIN or RST before the start: the tuple may have been reused. */
+/* RESTARTED: a SYN, or a FIN or RST before the start, so the tuple may have been reused. */
 #define ENDED_RESTARTED 2
 
 struct entry {
-	/* Programs write the fields up to `ended`. Jiffies of the last packet; 0 before. */
+	/* Jiffies of the last packet, or 0. The programs write all fields up to `ended`. */
 	__u64 used;
 	__u64 packets;
-	/* From the IP header on; a packet merged by GRO counts as the packets on the wire. */
+	/* IP header and payload; GRO packets count as the packets on the wire. */
 	__u64 bytes;
-	/* Packets may be forwarded while this is 0. */
+	/* The entry forwards packets while this is 0. */
 	union {
 		__u32 state;
 		struct {
-			/* 1 until the daemon starts the entry; only its end is recorded. */
+			/* 1 until the daemon starts the entry. */
 			__u16 waiting;
 			__u16 ended;
 		};
 	};
 
-	/* The action begins here. Lowest egress device. */
+	/* Lowest egress device. */
 	__u32 ifindex;
 	/* Largest IP packet in bytes. */
 	__u16 mtu;
 	__u8 flags;
-	/* Bytes of `header` in use. */
 	__u8 header_len;
 	__be16 sport;
 	__be16 dport;
-	/* Tags that a TC program pushes: TCI, and protocol or 0 for no tag. */
+	/* Tags that TC pushes; the protocol is 0 if there is no tag. */
 	__u16 outer_tci;
 	__be16 outer_proto;
 	__u16 inner_tci;
 	__be16 inner_proto;
 	/*
-	 * Folded ones' complement sums of the changes, 0 for none: of the IPv4 header (addresses
-	 * and the decremented TTL), of the pseudo header, and of the ports. `l4_delta` is the sum
-	 * of the last two.
+	 * Checksum deltas, folded ones' complement sums: IPv4 header (addresses and TTL), pseudo
+	 * header, and ports. `l4_delta` is the sum of the last two.
 	 */
 	__u16 l3_delta;
 	__u16 address_delta;
 	__u16 port_delta;
-	/* Ingress of the other direction. With the new addresses, it forms the key. */
+	/* Ingress of the other direction, part of that direction's key. */
 	struct encap back;
 	__u32 back_ifindex;
 	__u8 back_port;
@@ -120,13 +110,13 @@ struct entry {
 	__be32 own_end;
 	__be16 own_begin;
 	/*
-	 * The bytes before the IP header; each packet's PPPoE length is filled in. They begin two
-	 * bytes after a 32-bit boundary, as frames do, so that IP headers are aligned.
+	 * Egress header, with PPPoE length 0. Placed two bytes after a 32-bit boundary, like the
+	 * header of a frame, so that both have the same alignment.
 	 */
 	__u8 header[HEADER_MAX];
 	/*
-	 * Written by the programs for TCP: the upper half of the last packet's sequence number, and
-	 * its acknowledgement number.
+	 * TCP: upper half of the last packet's sequence number, and its acknowledgement number.
+	 * Written by the programs.
 	 */
 	__be16 seq_high;
 	__be32 ack;
@@ -155,9 +145,9 @@ enum verdict {
 	OUT_UNKNOWN,
 	/* Neither IPv4 nor IPv6, or more than two tags. */
 	OUT_NOT_IP,
-	/* The destination is a link-layer group address. */
+	/* Destination MAC is a group address. */
 	OUT_MULTICAST,
-	/* Truncated, contradictory lengths, or a wrong checksum of the IPv4 header. */
+	/* Truncated, inconsistent lengths, or a wrong IPv4 header checksum. */
 	OUT_MALFORMED,
 	/* IPv4 with options, IPv6 with an extension header. */
 	OUT_OPTIONS,
@@ -166,18 +156,18 @@ enum verdict {
 	OUT_PROTOCOL,
 	OUT_TTL,
 	OUT_MTU,
-	/* Merged by GRO, and the egress cannot segment it. */
+	/* GRO packet that the kernel cannot segment at the egress. */
 	OUT_GSO,
-	/* SYN, FIN, RST, and packets after them. */
+	/* SYN, FIN, RST, and packets of an ended entry. */
 	OUT_TCP,
-	/* XDP may not send to the egress device. */
+	/* The egress device is missing in the map `devices`. */
 	OUT_NO_DEVICE,
-	/* The new header could not be written: dropped. */
+	/* Dropped because the egress header could not be written. */
 	OUT_NO_ROOM,
 	OUT_NUMBER,
 };
 
-/* Ports with an ifindex below this have their own element; element 0 counts all others. */
+/* Ports with a lower ifindex have their own counters; element 0 counts all other ports. */
 #define EXIT_PORTS 64
 
 struct exits {
@@ -186,11 +176,11 @@ struct exits {
 };
 
 struct control {
-	/* Jiffies until which the programs use entries. */
+	/* Expiry of the heartbeat, in jiffies. */
 	__u64 alive_until;
-	/* Jiffies at the last heartbeat, for comparison with `used` of an entry. */
+	/* Jiffies at the last heartbeat. */
 	__u64 now;
-	/* LAYOUT of the programs that received the heartbeat. Other layouts are not adopted. */
+	/* LAYOUT of the programs that received the heartbeat. */
 	__u64 layout;
 };
 

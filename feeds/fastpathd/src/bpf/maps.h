@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The maps: entries of IPv4 and IPv6 flows, control values, exit counters, and devices that XDP may
- * send to. */
+/* The maps of the programs. */
 #ifndef FASTPATH_MAPS_H
 #define FASTPATH_MAPS_H
 
@@ -9,7 +8,7 @@
 
 #include "layout.h"
 
-/* `fastpath-bpf load` sets max_entries from fastpathd.init. Memory is allocated per entry. */
+/* `fastpath-bpf load` overrides max_entries. Memory is allocated per entry. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, 65536);
@@ -26,10 +25,7 @@ struct {
 	__type(value, struct entry6);
 } flows6 SEC(".maps");
 
-/*
- * The only variable in section .bss, a map of one element. Reading it as a variable saves the 14
- * instructions of a lookup.
- */
+/* The only variable in .bss; unlike a map, it needs no lookup, which takes 14 instructions. */
 struct control control;
 
 struct {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Parses a packet: tags of DSA switches, VLANs, PPPoE, IPv4, IPv6, TCP, UDP. The parsers return the
- * packet's exit, or IS_FLOW if the packet may belong to a flow. */
+/* Parses DSA tags, VLAN tags, PPPoE, IP, TCP and UDP. Parsers return the packet's exit, or IS_FLOW
+ * if the packet may belong to a flow. */
 #ifndef FASTPATH_PARSE_H
 #define FASTPATH_PARSE_H
 
@@ -18,7 +18,7 @@
 #define likely(x) __builtin_expect(!!(x), 1)
 #define unlikely(x) __builtin_expect(!!(x), 0)
 
-/* Without the promised alignment, the compiler would copy byte by byte. */
+/* Copies 32-bit words; without the alignment hint, the compiler would copy single bytes. */
 #define copy_words(to, from, len)                        \
 	__builtin_memcpy(__builtin_assume_aligned(to, 4), \
 			 __builtin_assume_aligned(from, 4), len)
@@ -26,8 +26,8 @@
 #define IS_FLOW OUT_NUMBER
 
 /*
- * Returns OUT on a path that packets seldom take. Without the asm statement, the compiler would set
- * the result before the branch, for every packet.
+ * Returns OUT on an unlikely path. The asm statement keeps the compiler from loading the result
+ * before the branch, which would cost an instruction for every packet.
  */
 #define leave(out)              \
 	do {                    \
@@ -35,14 +35,14 @@
 		return out;     \
 	} while (0)
 
-/* Kind of switch that tags the device's frames; set when the program is loaded. */
+/* Kind of switch that tags the frames of the device; set when the program is loaded. */
 #define DSA_NONE 0
 #define DSA_MTK 1
 #define DSA_GSWIP 2
 #define DSA_QCA 3
 volatile const __u8 dsa = DSA_NONE;
 
-/* Bits of TCP's flags byte, then offsets and lengths of the TCP and UDP headers. */
+/* TCP flags, then field offsets and lengths of the TCP and UDP headers. */
 #define TCP_FIN 0x01
 #define TCP_SYN 0x02
 #define TCP_RST 0x04
@@ -74,33 +74,31 @@ struct pppoe_session {
 };
 
 struct packet {
-	/* Fields of the end of both keys, in the same order. */
 	struct encap encap;
 	__u8 l4;
 	__u8 port;
-	/* Bytes from the beginning of the frame to the IP header. */
+	/* Offset of the IP header in the frame. */
 	__u32 l2_len;
 	/* ETH_P_IP or ETH_P_IPV6, in network order. */
 	__be16 proto;
-	/* Payload length by the PPPoE header; 0xffff without PPPoE. */
-	__u16 carried;
-	/* Length of the IP packet, with its header. */
+	/* Payload length from the PPPoE header; 0xffff without PPPoE. */
+	__u16 pppoe_payload;
+	/* IP length, including the IP header. */
 	__u32 length;
 	__u8 tcp_flags;
-	/* Length of the transport header, and its minimum for the protocol. */
+	/* Length of the TCP or UDP header, and its minimum. */
 	__u8 l4_len;
-	__u8 least;
-	/* TC: a device has verified the checksum, so there is no sum of the whole packet. */
+	__u8 l4_min;
+	/* TC: the device has verified the checksum (CHECKSUM_UNNECESSARY). */
 	__u8 verified;
-	/* TC: a device may still have to finish the checksum. */
-	__u8 unfinished;
-	/* The compiler knows l2_len, and IPv4 and UDP headers fit behind it. */
+	/* TC: the checksum may be CHECKSUM_PARTIAL. */
+	__u8 partial;
+	/* l2_len is a constant, and IPv4 and UDP headers fit behind it. */
 	__u8 known;
-	/* Payload of each packet that GRO has merged; 0 if none was. */
+	/* Payload of each segment of a GRO packet; 0 for other packets. */
 	__u32 gso_size;
 };
 
-/* Returns the offset of the checksum in the transport header. */
 always __u32 check_at(__u8 l4)
 {
 	return l4 == IPPROTO_UDP ? UDP_CHECK_AT : TCP_CHECK_AT;
@@ -133,9 +131,9 @@ always int note_tag(struct packet *p, __be16 tci, __be16 proto)
 }
 
 /*
- * Parses the ingress port from a switch's tag, as Linux 6.12 does in net/dsa/tag_mtk.c, tag_gswip.c
- * and tag_qca.c, and adds the tag's length to l2_len. The tags of MTK and QCA precede the
- * EtherType, GSWIP's precedes the frame.
+ * Parses the ingress port from a DSA tag and adds the tag's length to l2_len. MTK and QCA tags
+ * precede the EtherType, a GSWIP tag precedes the frame. Formats: net/dsa/tag_mtk.c, tag_gswip.c
+ * and tag_qca.c of Linux 6.12.
  */
 always int parse_dsa(void *data, void *end, struct packet *p)
 {
@@ -154,7 +152,7 @@ always int parse_dsa(void *data, void *end, struct packet *p)
 	} else if (dsa == DSA_QCA) {
 		if (data + ETH_HLEN + 2 > end)
 			return OUT_MALFORMED;
-		/* Version 2, type 0 is a frame; other types are answers of the switch. */
+		/* Version 2, type 0 is a frame; other types are replies of the switch. */
 		if ((tag[12] >> 6) != 2 || (tag[12] & 7) || (tag[13] & 0xc0))
 			return OUT_NOT_IP;
 		p->port = 1 + (tag[13] & 7);
@@ -173,9 +171,9 @@ always int parse_pppoe(void *data, void *end, struct packet *p, __be16 *proto)
 	if (ppp->version != 0x11 || ppp->code)
 		return OUT_NOT_IP;
 	p->encap.session = ppp->session;
-	/* The length includes PPP's two-byte protocol field. */
+	/* The PPPoE length includes the two-byte PPP protocol field. */
 	length = bpf_ntohs(ppp->length);
-	p->carried = length < 2 ? 0 : length - 2;
+	p->pppoe_payload = length < 2 ? 0 : length - 2;
 	if (ppp->proto == bpf_htons(PPP_IP))
 		*proto = bpf_htons(ETH_P_IP);
 	else if (ppp->proto == bpf_htons(PPP_IPV6))
@@ -187,8 +185,8 @@ always int parse_pppoe(void *data, void *end, struct packet *p, __be16 *proto)
 }
 
 /*
- * Parses Ethernet, tags and PPPoE. `encap` may already hold the outer tag, which TC reads from the
- * metadata. Offsets are numbers, not pointer differences, so that the verifier knows them.
+ * Parses Ethernet, tags and PPPoE. TC has already stored a tag from the metadata in `encap`.
+ * Offsets are numbers, because the verifier does not track pointer differences.
  */
 always int parse_l2(void *data, void *end, struct packet *p)
 {
@@ -198,7 +196,7 @@ always int parse_l2(void *data, void *end, struct packet *p)
 	int out;
 
 	p->l2_len = ETH_HLEN;
-	p->carried = 0xffff;
+	p->pppoe_payload = 0xffff;
 	out = parse_dsa(data, end, p);
 	if (out != IS_FLOW)
 		return out;
@@ -233,33 +231,33 @@ ip:
 	return IS_FLOW;
 }
 
-/* Returns whether the exit chosen by the code for usual packets is not final. */
-always int is_unsure(int out)
+/* Returns whether the code for common headers could not parse the packet. */
+always int needs_full_parse(int out)
 {
 	return out == OUT_MALFORMED || out == OUT_NOT_IP;
 }
 
-/* Minimum length behind every header that has its own copy of the code: IPv4 and UDP. */
-#define USUAL (sizeof(struct iphdr) + UDP_LEN)
+/* Bytes that a common frame has behind its link-layer header: IPv4 and UDP. */
+#define COMMON_LEN (sizeof(struct iphdr) + UDP_LEN)
 
 /*
- * Returns whether the frame has no switch tag, one destination station and enough bytes. Copies of
- * the code with constant offsets handle most such frames with a third fewer instructions.
+ * Returns whether the frame is untagged by a switch, unicast and long enough for code with constant
+ * offsets, which takes a third fewer instructions.
  */
-always int is_usual(void *data, void *end)
+always int is_common(void *data, void *end)
 {
 	if (dsa != DSA_NONE)
 		leave(0);
-	return data + ETH_HLEN + USUAL <= end && !(*(__u8 *)data & 1);
+	return data + ETH_HLEN + COMMON_LEN <= end && !(*(__u8 *)data & 1);
 }
 
-/* Records that IP of this type begins at `at`; returns 0 if its headers may not fit. */
+/* Sets the constant offset and type of the IP header; returns 0 if the frame is too short. */
 always int known_at(void *data, void *end, struct packet *p, __u32 at, __be16 type)
 {
 	p->known = 1;
 	p->proto = type;
 	p->l2_len = at;
-	return at == ETH_HLEN || data + at + USUAL <= end;
+	return at == ETH_HLEN || data + at + COMMON_LEN <= end;
 }
 
 always __be16 type_at(void *data, __u32 at)
@@ -267,22 +265,22 @@ always __be16 type_at(void *data, __u32 at)
 	return *(__be16 *)(data + at);
 }
 
-/* Parses ports, TCP flags and header length. `known` says that the frame contains the ports. */
-always int parse_l4(void *l4, void *end, struct packet *p, __be16 *ports, int known)
+/* Parses ports, TCP flags and header length. `has_ports` skips the length check for the ports. */
+always int parse_l4(void *l4, void *end, struct packet *p, __be16 *ports, int has_ports)
 {
 	__u8 *bytes = l4;
 
-	if (unlikely(!known && l4 + UDP_LEN > end))
+	if (unlikely(!has_ports && l4 + UDP_LEN > end))
 		leave(OUT_MALFORMED);
 	if (p->l4 == IPPROTO_TCP) {
 		if (unlikely(l4 + TCP_LEN > end))
 			leave(OUT_MALFORMED);
 		p->tcp_flags = bytes[TCP_FLAGS_AT];
 		p->l4_len = bytes[TCP_OFFSET_AT] >> 4 << 2;
-		p->least = TCP_LEN;
+		p->l4_min = TCP_LEN;
 	} else if (p->l4 == IPPROTO_UDP) {
 		p->l4_len = UDP_LEN;
-		p->least = UDP_LEN;
+		p->l4_min = UDP_LEN;
 	} else {
 		leave(OUT_PROTOCOL);
 	}
@@ -290,44 +288,43 @@ always int parse_l4(void *l4, void *end, struct packet *p, __be16 *ports, int kn
 	return IS_FLOW;
 }
 
-/* Ethernet pads shorter frames to this length behind its header and tags. */
+/* Minimum Ethernet payload; shorter frames are padded. */
 #define PADDED 46
 
 /*
- * Returns whether the IP length is right. `there` counts the bytes from the IP header to the end of
- * the frame. Bytes behind the packet must be padding. The kernel gets all other frames and trims
- * them, because nothing would inspect such bytes and the MTU check ignores them.
+ * Returns whether the IP length fits the `available` bytes of the frame. Trailing bytes beyond
+ * Ethernet padding are left to the kernel, which trims them: the MTU check does not count them.
  */
-always int right_length(const struct packet *p, __u32 headers, __u32 there)
+always int is_valid_length(const struct packet *p, __u32 headers, __u32 available)
 {
-	headers += p->least;
-	if (unlikely(p->length != there) && (p->length > there || there > PADDED))
+	headers += p->l4_min;
+	if (unlikely(p->length != available) && (p->length > available || available > PADDED))
 		return 0;
-	return p->length >= headers && p->length <= p->carried;
+	return p->length >= headers && p->length <= p->pppoe_payload;
 }
 
 /*
- * Returns whether the ones' complement sum of the IPv4 header is a multiple of 0xffff. Times the
- * inverse of 0xffff modulo 2^64, a multiple becomes its quotient, at most that of five words, and
- * any other number a greater one. Folding would take three times as many instructions.
+ * Checks that the sum of the IPv4 header is a multiple of 0xffff, by multiplying it by the inverse
+ * of 0xffff modulo 2^64: only multiples give a quotient that five words can have. Folding would
+ * take three times as many instructions.
  */
-#define INVERSE 0xfffefffefffeffffULL
-#define LARGEST_QUOTIENT (5 * 0x10001ULL)
-always int right_sum(const void *at)
+#define INVERSE_OF_0XFFFF 0xfffefffefffeffffULL
+#define MAX_QUOTIENT (5 * 0x10001ULL)
+always int is_valid_checksum(const void *at)
 {
 	const __u32 *words = at;
 	__u64 sum = (__u64)words[0] + words[1] + words[2] + words[3] + words[4];
 
-	return sum * INVERSE <= LARGEST_QUOTIENT;
+	return sum * INVERSE_OF_0XFFFF <= MAX_QUOTIENT;
 }
 
-/* Returns whether Ethernet fits; for a known packet, compiler and verifier know that it does. */
 always int has_ethernet(const void *data, const void *end, const struct packet *p)
 {
 	return p->known || data + ETH_HLEN + (dsa == DSA_GSWIP ? 8 : 0) <= end;
 }
 
-always int parse4(void *data, void *at, void *end, __u32 there, struct packet *p, struct key4 *key)
+always int parse4(void *data, void *at, void *end, __u32 available, struct packet *p,
+		  struct key4 *key)
 {
 	struct iphdr *ip = at;
 	__u8 first;
@@ -338,7 +335,7 @@ always int parse4(void *data, void *at, void *end, __u32 there, struct packet *p
 	first = *(__u8 *)at;
 	if (unlikely(first != 0x45))
 		return first > 0x45 && first < 0x50 ? OUT_OPTIONS : OUT_MALFORMED;
-	/* The flag "more fragments", or an offset. */
+	/* More fragments, or a fragment offset. */
 	if (unlikely(ip->frag_off & bpf_htons(0x3fff)))
 		leave(OUT_FRAGMENT);
 	p->l4 = ip->protocol;
@@ -346,7 +343,7 @@ always int parse4(void *data, void *at, void *end, __u32 there, struct packet *p
 	if (unlikely(out != IS_FLOW))
 		return out;
 	p->length = bpf_ntohs(ip->tot_len);
-	if (unlikely(!right_length(p, sizeof(*ip), there)))
+	if (unlikely(!is_valid_length(p, sizeof(*ip), available)))
 		leave(OUT_MALFORMED);
 	key->src = ip->saddr;
 	key->dst = ip->daddr;
@@ -369,7 +366,6 @@ always int next_header(__u8 type)
 	return OUT_PROTOCOL;
 }
 
-/* Returns the exit of a frame that is too short for IPv6 and UDP. */
 always int short6(void *at, void *end)
 {
 	struct ipv6hdr *ip = at;
@@ -381,14 +377,14 @@ always int short6(void *at, void *end)
 	return next_header(ip->nexthdr);
 }
 
-always int parse6(void *data, void *at, void *end, __u32 there, struct packet *p, struct key6 *key)
+always int parse6(void *data, void *at, void *end, __u32 available, struct packet *p,
+		  struct key6 *key)
 {
 	struct ipv6hdr *ip = at;
 	int out;
 
 	if (unlikely(!has_ethernet(data, end, p)))
 		leave(OUT_MALFORMED);
-	/* One comparison covers both headers. */
 	if (unlikely((void *)(ip + 1) + UDP_LEN > end))
 		return short6(at, end);
 	if (unlikely(*(__u8 *)at >> 4 != 6))
@@ -398,7 +394,7 @@ always int parse6(void *data, void *at, void *end, __u32 there, struct packet *p
 	if (unlikely(out != IS_FLOW))
 		return out == OUT_PROTOCOL ? next_header(p->l4) : out;
 	p->length = sizeof(*ip) + bpf_ntohs(ip->payload_len);
-	if (unlikely(!right_length(p, sizeof(*ip), there)))
+	if (unlikely(!is_valid_length(p, sizeof(*ip), available)))
 		leave(OUT_MALFORMED);
 	__builtin_memcpy(key->src, &ip->saddr, sizeof(key->src));
 	__builtin_memcpy(key->dst, &ip->daddr, sizeof(key->dst));

@@ -1,28 +1,27 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Rewrites a packet by its entry: TTL, addresses, ports, checksums (RFC 1624), and the header
- * before IP with PPPoE's length. */
+/* Rewrites TTL, addresses, ports, checksums (RFC 1624) and link-layer header of a packet. */
 #ifndef FASTPATH_REWRITE_H
 #define FASTPATH_REWRITE_H
 
 #include "parse.h"
 
-/* UDP sends a checksum of 0 as this value, because 0 means "none". */
+/* UDP sends a computed checksum of 0 as 0xffff, because 0 means "no checksum" (RFC 768). */
 #define MANGLED_0 0xffff
 
 /*
- * Updates a checksum (RFC 1624, equation 3). `delta` is the folded sum of ~old and new 16-bit
- * words, so that one round folds the result.
+ * Updates a checksum (RFC 1624, equation 3). `delta` is the folded sum of the complemented old and
+ * the new 16-bit words, so the result needs only one fold.
  */
-always __u16 moved(__u16 check, __u16 delta)
+always __u16 updated_check(__u16 check, __u16 delta)
 {
 	__u32 sum = (__u16)~check + delta;
 
 	return ~(sum + (sum >> 16));
 }
 
-always __u16 moved_l4(__u8 l4, __u16 check, __u16 delta)
+always __u16 updated_l4_check(__u8 l4, __u16 check, __u16 delta)
 {
-	check = moved(check, delta);
+	check = updated_check(check, delta);
 	return unlikely(!check) && l4 == IPPROTO_UDP ? MANGLED_0 : check;
 }
 
@@ -31,7 +30,7 @@ always void rewrite4(void *at, const struct entry4 *to)
 	struct iphdr *ip = at;
 
 	ip->ttl--;
-	ip->check = moved(ip->check, to->e.l3_delta);
+	ip->check = updated_check(ip->check, to->e.l3_delta);
 }
 
 always void rewrite6(void *at)
@@ -41,7 +40,6 @@ always void rewrite6(void *at)
 	ip->hop_limit--;
 }
 
-/* Writes new addresses and ports; each pair is contiguous in the packet and in the entry. */
 always void translate4(void *at, void *l4, const struct entry4 *to)
 {
 	struct iphdr *ip = at;
@@ -58,7 +56,7 @@ always void translate6(void *at, void *l4, const struct entry6 *to)
 	copy_words(l4, &to->e.sport, 4);
 }
 
-/* Fills in PPPoE's length, at a constant offset because the header ends at END_AT. */
+/* Fills in the PPPoE length. END_AT is a constant, as the verifier requires. */
 #define HEADER_END(end_at)                                                   \
 	do {                                                                 \
 		if (to->flags & FLOW_PPPOE)           \
@@ -67,8 +65,8 @@ always void translate6(void *at, void *l4, const struct entry6 *to)
 	} while (0)
 
 /*
- * Writes the first 14 bytes. Frame and `header` both begin two bytes after a 32-bit boundary:
- * kernels of machines without unaligned access refuse programs that need it.
+ * Writes the first 14 bytes. Frame and `header` both begin two bytes after a 32-bit boundary, so
+ * all accesses are aligned, which kernels of some machines require.
  */
 always void put_ethernet(void *data, const __u8 *header)
 {
@@ -76,7 +74,7 @@ always void put_ethernet(void *data, const __u8 *header)
 	copy_words(data + 2, header + 2, ETH_HLEN - 2);
 }
 
-/* Copies four bytes at I, or the last two. */
+/* Copies the four bytes at I, or the last two bytes of the header. */
 #define HEADER_STEP(i)                                                      \
 	do {                                                                \
 		if (len == (i) + 2) {                                       \
@@ -89,8 +87,8 @@ always void put_ethernet(void *data, const __u8 *header)
 	} while (0)
 
 /*
- * Writes the new header, an even number of at least 14 bytes, at the beginning of the frame. IP and
- * transport header follow, so there are always HEADER_MAX bytes before `end`.
+ * Writes the egress header, an even number of at least 14 bytes, at the beginning of the frame.
+ * Every frame has HEADER_MAX bytes, because the IP and transport headers follow.
  */
 always int put_header(void *data, void *end, const struct entry *to, __u32 length)
 {

@@ -1,25 +1,22 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The TC side: tags in the metadata, room for the new header, checksums that hardware may finish,
- * packets merged by GRO, and the TC action of each verdict. */
+/* TC program. Unlike XDP, it handles tags in the metadata, partial checksums and GRO packets. */
 #ifndef FASTPATH_TC_H
 #define FASTPATH_TC_H
 
-/* Exits of forwarded packets: SENT plus the egress device. */
+/* Result for a forwarded packet: SENT plus the egress ifindex. */
 #define SENT OUT_NUMBER
 
-/* The query returns 0 to 3 if the device has verified the checksum. */
 always int is_verified(struct __sk_buff *skb)
 {
 	return bpf_csum_level(skb, BPF_CSUM_LEVEL_QUERY) >= 0;
 }
 
 /*
- * Updates the transport checksum for new addresses and ports. It is complete, or only the
- * pseudo-header sum if the device is to finish it (CHECKSUM_PARTIAL); then the ports must not
- * count. A program cannot see which, but bpf_l4_csum_replace() knows: it subtracts a pseudo-header
- * delta from a complete checksum and adds it to a partial one. The results differ unless the delta
- * is 0, so one call shows the kind and the ports are added in place; a second call costs 80
- * instructions. Invalidates all packet pointers.
+ * Updates the transport checksum for new addresses and ports. A partial checksum
+ * (CHECKSUM_PARTIAL) covers only the pseudo header, so the ports must not count. A program cannot
+ * query the kind, but the result of bpf_l4_csum_replace() reveals it unless the delta is 0: the
+ * helper adds a delta to a partial checksum and subtracts it from a complete one. Adding the ports
+ * in place saves the 80 instructions of a second call. Invalidates all packet pointers.
  */
 always int check_l4_tc(struct __sk_buff *skb, struct packet *p, const struct entry *to,
 		       __u32 ip_len, __u16 *check)
@@ -29,21 +26,21 @@ always int check_l4_tc(struct __sk_buff *skb, struct packet *p, const struct ent
 	void *data, *end;
 	__u16 complete;
 
-	/* UDP over IPv4 may have no checksum (0). A partial checksum is never 0. */
+	/* UDP over IPv4 without a checksum; a partial checksum is never 0. */
 	if (unlikely(!*check) && udp) {
 		bpf_csum_update(skb, to->port_delta);
 		return 1;
 	}
 	if (is_verified(skb)) {
 		p->verified = 1;
-		*check = moved_l4(p->l4, *check, to->l4_delta);
+		*check = updated_l4_check(p->l4, *check, to->l4_delta);
 		return 1;
 	}
 	if (!to->address_delta) {
-		p->unfinished = 1;
+		p->partial = 1;
 		return !bpf_l4_csum_replace(skb, at, 0, to->port_delta, udp);
 	}
-	complete = moved_l4(p->l4, *check, to->address_delta);
+	complete = updated_l4_check(p->l4, *check, to->address_delta);
 	if (bpf_l4_csum_replace(skb, at, 0, to->address_delta, BPF_F_PSEUDO_HDR | udp))
 		return 0;
 	data = (void *)(long)skb->data;
@@ -52,18 +49,17 @@ always int check_l4_tc(struct __sk_buff *skb, struct packet *p, const struct ent
 	if ((void *)(check + 1) > end)
 		return 0;
 	if (*check == complete)
-		*check = moved_l4(p->l4, *check, to->port_delta);
+		*check = updated_l4_check(p->l4, *check, to->port_delta);
 	else
-		p->unfinished = 1;
+		p->partial = 1;
 	return 1;
 }
 
 /*
- * Corrects the sum of the whole packet, if the device has computed one (CHECKSUM_COMPLETE). The
- * checksum of an IPv4 header keeps it right. In IPv6, the hop limit and the addresses change it,
- * and bpf_l4_csum_replace() has assumed that the addresses are balanced.
+ * Updates the device's sum of the whole packet (CHECKSUM_COMPLETE) for the new hop limit and
+ * addresses of IPv6. IPv4 needs no update, because the header checksum compensates each change.
  */
-always void sum6_moved(struct __sk_buff *skb, const struct packet *p, const struct entry *to)
+always void update_sum6(struct __sk_buff *skb, const struct packet *p, const struct entry *to)
 {
 	if (p->verified)
 		return;
@@ -71,11 +67,10 @@ always void sum6_moved(struct __sk_buff *skb, const struct packet *p, const stru
 }
 
 /*
- * Sets the packet's protocol for the kernel, which is still IP here, to PPPoE. Pushing and popping
- * tags sets it from the packet's bytes. The kernel then finishes the checksum for devices that
- * cannot do so behind PPPoE.
+ * Sets skb->protocol from IP to PPPoE, so that the kernel completes partial checksums for devices
+ * that do not support them in PPPoE. Pushing and popping tags reads the protocol from the packet.
  */
-always int name_pppoe(struct __sk_buff *skb)
+always int set_pppoe_protocol(struct __sk_buff *skb)
 {
 	__be16 any = bpf_htons(ETH_P_8021Q);
 
@@ -84,15 +79,15 @@ always int name_pppoe(struct __sk_buff *skb)
 }
 
 /*
- * Shrinks the headers before IP to Ethernet. The kernel shrinks only IP packets, but this one has
- * PPPoE or a switch tag. Pushing and popping a tag sets the protocol from the packet's bytes.
+ * Removes PPPoE or a switch tag. bpf_skb_adjust_room() accepts only IP packets, so first set
+ * skb->protocol to IP: pushing and popping a tag reads the protocol from the packet.
  */
-always int take_off(struct __sk_buff *skb, const struct packet *p)
+always int shrink_to_ethernet(struct __sk_buff *skb, const struct packet *p)
 {
 	void *data, *end;
 	__be16 *type;
 
-	/* The first push only sets the metadata; the second one moves that tag into the packet. */
+	/* The first push writes the metadata; the second one moves that tag into the packet. */
 	if (!skb->vlan_present && bpf_skb_vlan_push(skb, bpf_htons(ETH_P_8021Q), 1))
 		return 0;
 	if (bpf_skb_vlan_push(skb, bpf_htons(ETH_P_8021Q), 1))
@@ -103,27 +98,25 @@ always int take_off(struct __sk_buff *skb, const struct packet *p)
 	if ((void *)(type + 1) > end)
 		return 0;
 	*type = p->proto;
-	/* The first pop moves the tag from packet to metadata; the second one removes it. */
 	if (bpf_skb_vlan_pop(skb) || bpf_skb_vlan_pop(skb))
 		return 0;
 	return !bpf_skb_adjust_room(skb, ETH_HLEN - (int)p->l2_len, BPF_ADJ_ROOM_MAC,
 				    BPF_F_ADJ_ROOM_FIXED_GSO | BPF_F_ADJ_ROOM_NO_CSUM_RESET);
 }
 
-/* Removes tags and makes room for the new header before the IP header. */
-always int change_room(struct __sk_buff *skb, struct packet *p, const struct entry *to)
+/* Removes tags and resizes the packet for the egress header. */
+always int resize_headers(struct __sk_buff *skb, struct packet *p, const struct entry *to)
 {
 	__u32 len = to->header_len;
 
-	/* Behind a switch tag, both tags are within the packet and are removed with it. */
 	if (p->encap.inner && skb->vlan_present) {
-		/* This pop moves the inner tag to the metadata; the code below removes it. */
+		/* Pop the outer tag; the inner one moves to the metadata and is removed below. */
 		if (bpf_skb_vlan_pop(skb))
 			return 0;
 		p->l2_len -= sizeof(struct vlan_tag);
 	}
 	if (p->l2_len > ETH_HLEN && p->l2_len != len) {
-		if (!take_off(skb, p))
+		if (!shrink_to_ethernet(skb, p))
 			return 0;
 		p->l2_len = ETH_HLEN;
 	} else if (p->encap.outer) {
@@ -137,7 +130,6 @@ always int change_room(struct __sk_buff *skb, struct packet *p, const struct ent
 
 always int push_tags(struct __sk_buff *skb, const struct entry *to)
 {
-	/* Without an outer tag there is no inner one. */
 	if (likely(!to->outer_proto))
 		return 1;
 	if (to->inner_proto && bpf_skb_vlan_push(skb, to->inner_proto, to->inner_tci))
@@ -149,21 +141,21 @@ always int tc_send(struct __sk_buff *skb, struct packet *p, struct entry *to)
 {
 	void *data, *end;
 
-	if (!change_room(skb, p, to))
+	if (!resize_headers(skb, p, to))
 		leave(OUT_NO_ROOM);
 	data = (void *)(long)skb->data;
 	end = (void *)(long)skb->data_end;
 	if (!put_header(data, end, to, p->length))
 		leave(OUT_NO_ROOM);
-	if (unlikely(to->flags & FLOW_PPPOE && p->unfinished) && !name_pppoe(skb))
+	if (unlikely(to->flags & FLOW_PPPOE && p->partial) && !set_pppoe_protocol(skb))
 		leave(OUT_NO_ROOM);
 	if (!push_tags(skb, to))
 		leave(OUT_NO_ROOM);
 	return SENT + (int)to->ifindex;
 }
 
-/* Returns the size of the largest IP packet on the wire. */
-always __u32 largest(const struct packet *p, __u32 headers)
+/* Returns the length of the largest IP packet after segmentation. */
+always __u32 max_ip_len(const struct packet *p, __u32 headers)
 {
 	return p->gso_size ? headers + p->gso_size : p->length;
 }
@@ -179,22 +171,21 @@ always void count_skb(struct __sk_buff *skb, const struct packet *p, struct entr
 		count_flow(to, now, 1, p->length);
 }
 
-/* Like may_go(), but also rejects packets merged by GRO, which only TC receives. */
-always int may_go_tc(const struct entry *to, const struct packet *p, const __u8 *at, __u32 headers,
-		     __u64 now)
+/* Like may_forward(), but also rejects GRO packets that the kernel cannot segment. */
+always int may_forward_tc(const struct entry *to, const struct packet *p, const __u8 *at,
+			  __u32 headers, __u64 now)
 {
-	int out = may_go(to, p, at, largest(p, headers), now);
+	int out = may_forward(to, p, at, max_ip_len(p, headers), now);
 
-	/* The kernel cannot segment packets behind the header of PPPoE or of a switch. */
+	/* The kernel cannot segment packets with a PPPoE header or a switch tag. */
 	if (out == IS_FLOW && p->gso_size && to->header_len != ETH_HLEN)
 		return OUT_GSO;
 	return out;
 }
 
-/* Like forged(), but also for packets merged by GRO. */
-always int forged_tc(const struct entry *to, const struct packet *p, __u32 headers)
+always int forged_exit_tc(const struct entry *to, const struct packet *p, __u32 headers)
 {
-	int out = forged(to, p, largest(p, headers));
+	int out = forged_exit(to, p, max_ip_len(p, headers));
 
 	return out == IS_FLOW && p->gso_size && to->header_len != ETH_HLEN ? OUT_GSO : out;
 }
@@ -208,7 +199,7 @@ always int translate4_tc(struct __sk_buff *skb, struct packet *p, const struct e
 		return check_l4_tc(skb, p, &to->e, sizeof(struct iphdr), check);
 	}
 	if (to->e.flags & FLOW_PPPOE)
-		p->unfinished = !is_verified(skb);
+		p->partial = !is_verified(skb);
 	return 1;
 }
 
@@ -221,12 +212,12 @@ always int translate6_tc(struct __sk_buff *skb, struct packet *p, const struct e
 		return check_l4_tc(skb, p, &to->e, sizeof(struct ipv6hdr), check);
 	}
 	if (to->e.flags & FLOW_PPPOE)
-		p->unfinished = !is_verified(skb);
+		p->partial = !is_verified(skb);
 	return 1;
 }
 
-/* Returns only the fields that forward4() and forward6() need, so that no others are kept. */
-always struct packet rest_of(const struct packet *p)
+/* Returns the fields that forward4() and forward6() need, so that no other ones stay live. */
+always struct packet forward_fields(const struct packet *p)
 {
 	return (struct packet){
 		.encap = p->encap,
@@ -237,7 +228,7 @@ always struct packet rest_of(const struct packet *p)
 	};
 }
 
-/* Forwards a packet from any encapsulation to any other. */
+/* Forwards a packet with any ingress and egress encapsulation. */
 static __noinline int forward4(struct __sk_buff *skb, struct packet *p, struct entry4 *to)
 {
 	void *data = (void *)(long)skb->data, *end = (void *)(long)skb->data_end;
@@ -267,15 +258,15 @@ always int tc4(struct __sk_buff *skb, struct packet *p)
 		return out;
 	key.proto = p->l4;
 	to = bpf_map_lookup_elem(&flows4, &key);
-	if (unlikely(!to) || unlikely(!is_own(data, p, &to->e)))
+	if (unlikely(!to) || unlikely(!is_own_mac(data, p, &to->e)))
 		leave(OUT_UNKNOWN);
-	if (unlikely(!right_sum(at)))
+	if (unlikely(!is_valid_checksum(at)))
 		leave(OUT_MALFORMED);
 	now = bpf_jiffies64();
 	headers = sizeof(struct iphdr) + p->l4_len;
-	out = may_go_tc(&to->e, p, at, headers, now);
+	out = may_forward_tc(&to->e, p, at, headers, now);
 	if (unlikely(is_end(out, p)) && !end4(&key, to, p, l4, now))
-		out = forged_tc(&to->e, p, headers);
+		out = forged_exit_tc(&to->e, p, headers);
 	if (unlikely(out != IS_FLOW)) {
 		if (out == OUT_DROPPED)
 			count_skb(skb, p, &to->e, headers, now);
@@ -292,12 +283,11 @@ always int tc4(struct __sk_buff *skb, struct packet *p)
 			leave(OUT_NO_ROOM);
 		return SENT + (int)to->e.ifindex;
 	}
-	/* A copy: the address of `p` would force the hot path's values into memory. */
-	rest = rest_of(p);
+	/* Pass a copy: taking the address of `p` would spill its fields to the stack. */
+	rest = forward_fields(p);
 	return forward4(skb, &rest, to);
 }
 
-/* Forwards a packet from any encapsulation to any other. */
 static __noinline int forward6(struct __sk_buff *skb, struct packet *p, struct entry6 *to)
 {
 	void *data = (void *)(long)skb->data, *end = (void *)(long)skb->data_end;
@@ -309,7 +299,7 @@ static __noinline int forward6(struct __sk_buff *skb, struct packet *p, struct e
 	rewrite6(at);
 	if (!translate6_tc(skb, p, to, at, l4, check))
 		leave(OUT_NO_ROOM);
-	sum6_moved(skb, p, &to->e);
+	update_sum6(skb, p, &to->e);
 	return tc_send(skb, p, &to->e);
 }
 
@@ -328,13 +318,13 @@ always int tc6(struct __sk_buff *skb, struct packet *p)
 		return out;
 	key.proto = p->l4;
 	to = bpf_map_lookup_elem(&flows6, &key);
-	if (unlikely(!to) || unlikely(!is_own(data, p, &to->e)))
+	if (unlikely(!to) || unlikely(!is_own_mac(data, p, &to->e)))
 		leave(OUT_UNKNOWN);
 	now = bpf_jiffies64();
 	headers = sizeof(struct ipv6hdr) + p->l4_len;
-	out = may_go_tc(&to->e, p, at, headers, now);
+	out = may_forward_tc(&to->e, p, at, headers, now);
 	if (unlikely(is_end(out, p)) && !end6(&key, to, p, l4, now))
-		out = forged_tc(&to->e, p, headers);
+		out = forged_exit_tc(&to->e, p, headers);
 	if (unlikely(out != IS_FLOW)) {
 		if (out == OUT_DROPPED)
 			count_skb(skb, p, &to->e, headers, now);
@@ -349,15 +339,15 @@ always int tc6(struct __sk_buff *skb, struct packet *p)
 		rewrite6(at);
 		if (!translate6_tc(skb, p, to, at, l4, l4 + check_at(p->l4)))
 			leave(OUT_NO_ROOM);
-		sum6_moved(skb, p, &to->e);
+		update_sum6(skb, p, &to->e);
 		return SENT + (int)to->e.ifindex;
 	}
-	/* A copy: the address of `p` would force the hot path's values into memory. */
-	rest = rest_of(p);
+	/* Pass a copy: taking the address of `p` would spill its fields to the stack. */
+	rest = forward_fields(p);
 	return forward6(skb, &rest, to);
 }
 
-/* Makes the headers contiguous before anything is read; drivers may leave them in a page. */
+/* Makes the headers contiguous; drivers may leave them in a page fragment. */
 always void pull_headers(struct __sk_buff *skb)
 {
 	__u32 linear = (__u32)((long)skb->data_end - (long)skb->data);
@@ -377,16 +367,16 @@ always int tc_flow(struct __sk_buff *skb, struct packet *p)
 }
 
 /*
- * Like tc_any(), for packets without tags and with contiguous headers. The exit of any other packet
- * is_unsure().
+ * Fast copy of tc_any() for untagged packets with contiguous headers. Check the result with
+ * needs_full_parse().
  */
 always int tc_plain(struct __sk_buff *skb)
 {
 	void *data = (void *)(long)skb->data, *end = (void *)(long)skb->data_end;
-	struct packet p = { .carried = 0xffff };
+	struct packet p = { .pppoe_payload = 0xffff };
 
-	/* Some kernels keep vlan_proto of a removed tag; such packets take the general path. */
-	if (skb->vlan_proto || skb->gso_size || !is_usual(data, end) ||
+	/* Some kernels keep the vlan_proto of a removed tag; tc_any() handles such packets. */
+	if (skb->vlan_proto || skb->gso_size || !is_common(data, end) ||
 	    !known_at(data, end, &p, ETH_HLEN, type_at(data, ETH_HLEN - 2)))
 		return OUT_MALFORMED;
 	return tc_flow(skb, &p);
@@ -404,9 +394,9 @@ always int tc_any(struct __sk_buff *skb)
 	return out == IS_FLOW ? tc_flow(skb, &p) : out;
 }
 
-always int tc_sent(const struct __sk_buff *skb, int out)
+always int tc_redirect(const struct __sk_buff *skb, int out)
 {
-	count_out(OUT_FORWARDED, skb->ifindex);
+	count_exit(OUT_FORWARDED, skb->ifindex);
 	return bpf_redirect(out - SENT, 0);
 }
 
@@ -415,16 +405,16 @@ int fastpath_tc(struct __sk_buff *skb)
 {
 	int out = tc_plain(skb);
 
-	/* Compared twice, so that the compiler spares most packets the second check. */
+	/* Check common packets separately, so that they skip the second comparison. */
 	if (likely(out > SENT))
-		return tc_sent(skb, out);
-	if (is_unsure(out)) {
+		return tc_redirect(skb, out);
+	if (needs_full_parse(out)) {
 		out = tc_any(skb);
 		if (out > SENT)
-			return tc_sent(skb, out);
+			return tc_redirect(skb, out);
 	}
-	count_out(out, skb->ifindex);
-	/* Not TC_ACT_OK, which would hide the packet from others at this hook: policers, an ifb. */
+	count_exit(out, skb->ifindex);
+	/* TC_ACT_OK would skip later programs at this hook, such as policers or an ifb. */
 	return out == OUT_DROPPED || out == OUT_NO_ROOM ? TC_ACT_SHOT : TC_ACT_UNSPEC;
 }
 

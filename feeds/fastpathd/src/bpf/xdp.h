@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The XDP side: frames as received from the wire with complete checksums, redirection by the map of
- * devices, and the XDP action of each verdict. */
+/* XDP programs. Frames contain all tags, and checksums are complete. */
 #ifndef FASTPATH_XDP_H
 #define FASTPATH_XDP_H
 
-/* Makes room for the new header at the head of the frame. Invalidates all packet pointers. */
-always int make_room(struct xdp_md *ctx, const struct packet *p, const struct entry *to)
+/* Resizes the frame for the egress header. Invalidates all packet pointers. */
+always int resize_head(struct xdp_md *ctx, const struct packet *p, const struct entry *to)
 {
 	int delta = (int)p->l2_len - (int)to->header_len;
 
@@ -18,12 +17,12 @@ always void check_l4(void *l4, void *end, const struct packet *p, const struct e
 
 	if ((void *)(check + 1) > end || (p->l4 == IPPROTO_UDP && !*check))
 		return;
-	*check = moved_l4(p->l4, *check, to->l4_delta);
+	*check = updated_l4_check(p->l4, *check, to->l4_delta);
 }
 
 always int xdp_send(struct xdp_md *ctx, struct packet *p, struct entry *to)
 {
-	int out = make_room(ctx, p, to);
+	int out = resize_head(ctx, p, to);
 	void *data = (void *)(long)ctx->data, *end = (void *)(long)ctx->data_end;
 
 	if (out == IS_FLOW && !put_header(data, end, to, p->length))
@@ -44,14 +43,14 @@ always int xdp4(struct xdp_md *ctx, struct packet *p, __u32 frame)
 		return out;
 	key.proto = p->l4;
 	to = bpf_map_lookup_elem(&flows4, &key);
-	if (unlikely(!to) || unlikely(!is_own(data, p, &to->e)))
+	if (unlikely(!to) || unlikely(!is_own_mac(data, p, &to->e)))
 		leave(OUT_UNKNOWN);
-	if (unlikely(!right_sum(at)))
+	if (unlikely(!is_valid_checksum(at)))
 		leave(OUT_MALFORMED);
 	now = bpf_jiffies64();
-	out = may_go(&to->e, p, at, p->length, now);
+	out = may_forward(&to->e, p, at, p->length, now);
 	if (unlikely(is_end(out, p)) && !end4(&key, to, p, l4, now))
-		out = forged(&to->e, p, p->length);
+		out = forged_exit(&to->e, p, p->length);
 	if (unlikely(out != IS_FLOW)) {
 		if (out == OUT_DROPPED)
 			count_flow(&to->e, now, 1, p->length);
@@ -59,7 +58,7 @@ always int xdp4(struct xdp_md *ctx, struct packet *p, __u32 frame)
 			note_position(&to->e, p, l4);
 		return out;
 	}
-	/* Write nothing before it is certain that the frame can be sent. */
+	/* Check the device before the first write: the stack must not get a changed frame. */
 	if (bpf_redirect_map(&devices, to->e.ifindex, 0) != XDP_REDIRECT)
 		return OUT_NO_DEVICE;
 	rewrite4(at, to);
@@ -86,12 +85,12 @@ always int xdp6(struct xdp_md *ctx, struct packet *p, __u32 frame)
 		return out;
 	key.proto = p->l4;
 	to = bpf_map_lookup_elem(&flows6, &key);
-	if (unlikely(!to) || unlikely(!is_own(data, p, &to->e)))
+	if (unlikely(!to) || unlikely(!is_own_mac(data, p, &to->e)))
 		leave(OUT_UNKNOWN);
 	now = bpf_jiffies64();
-	out = may_go(&to->e, p, at, p->length, now);
+	out = may_forward(&to->e, p, at, p->length, now);
 	if (unlikely(is_end(out, p)) && !end6(&key, to, p, l4, now))
-		out = forged(&to->e, p, p->length);
+		out = forged_exit(&to->e, p, p->length);
 	if (unlikely(out != IS_FLOW)) {
 		if (out == OUT_DROPPED)
 			count_flow(&to->e, now, 1, p->length);
@@ -112,7 +111,7 @@ always int xdp6(struct xdp_md *ctx, struct packet *p, __u32 frame)
 	return out == IS_FLOW ? OUT_FORWARDED : out;
 }
 
-/* Returns the XDP action of a verdict. A frame with a half-written header must not be passed. */
+/* Returns the XDP action of a verdict. OUT_NO_ROOM drops, because the frame is already changed. */
 always int xdp_verdict(int out)
 {
 	switch (out) {
@@ -134,7 +133,6 @@ always int xdp_flow(struct xdp_md *ctx, struct packet *p, __u32 frame)
 	return OUT_NOT_IP;
 }
 
-/* Handles a contiguous frame with IP of this type at `at`. */
 always int xdp_known(struct xdp_md *ctx, struct packet *p, __u32 at, __be16 type)
 {
 	void *data = (void *)(long)ctx->data, *end = (void *)(long)ctx->data_end;
@@ -144,7 +142,6 @@ always int xdp_known(struct xdp_md *ctx, struct packet *p, __u32 at, __be16 type
 	return xdp_flow(ctx, p, (__u32)((long)end - (long)data));
 }
 
-/* Handles a contiguous frame with PPPoE at `at`. */
 always int xdp_session(struct xdp_md *ctx, struct packet *p, __u32 at)
 {
 	void *data = (void *)(long)ctx->data, *end = (void *)(long)ctx->data_end;
@@ -156,14 +153,14 @@ always int xdp_session(struct xdp_md *ctx, struct packet *p, __u32 at)
 	return xdp_known(ctx, p, at + PPPOE_LEN, type);
 }
 
-/* Like xdp_any(), for contiguous frames with usual headers. Exits of others are is_unsure(). */
-always int xdp_usual(struct xdp_md *ctx)
+/* Fast copy of xdp_any() for common headers. Check the result with needs_full_parse(). */
+always int xdp_common(struct xdp_md *ctx)
 {
 	void *data = (void *)(long)ctx->data, *end = (void *)(long)ctx->data_end;
-	struct packet p = { .carried = 0xffff };
+	struct packet p = { .pppoe_payload = 0xffff };
 	__be16 type;
 
-	if (!is_usual(data, end))
+	if (!is_common(data, end))
 		return OUT_MALFORMED;
 	type = type_at(data, ETH_HLEN - 2);
 	if (type == bpf_htons(ETH_P_PPP_SES))
@@ -189,15 +186,15 @@ always int xdp_any(struct xdp_md *ctx)
 SEC("xdp.frags")
 int fastpath_xdp(struct xdp_md *ctx)
 {
-	int out = xdp_usual(ctx);
+	int out = xdp_common(ctx);
 
-	if (is_unsure(out))
+	if (needs_full_parse(out))
 		out = xdp_any(ctx);
-	count_out(out, ctx->ingress_ifindex);
+	count_exit(out, ctx->ingress_ifindex);
 	return xdp_verdict(out);
 }
 
-/* For egress devices: some drivers send redirected frames only while they have a program. */
+/* Passes all frames. Some drivers send redirected frames only while a program is attached. */
 SEC("xdp.frags")
 int fastpath_pass(struct xdp_md *ctx __attribute__((unused)))
 {

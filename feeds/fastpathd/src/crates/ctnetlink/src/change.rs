@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Changes conntrack entries (mark bits, timeout, window tracking, deletion) in batches, and counts
-//! entries that are gone or busy.
+//! Updates and deletes conntrack entries in batches.
 
 use netlink::{AsyncSocket, Protocol, Refusal, RequestError, messages};
 use rustix::io::Errno;
@@ -8,15 +7,15 @@ use rustix::io::Errno;
 use crate::entry::Tuple;
 use crate::request::{self, EntryUpdate, MarkBits};
 
-/// Messages per datagram. The kernel handles all of them within the call, a few microseconds each,
-/// and answers each refused one with 36 bytes, far below the receive buffer.
-const AT_ONCE: usize = 64;
+/// Messages per datagram. The kernel needs a few microseconds per message, and its error replies
+/// (36 bytes each) fit into the receive buffer.
+const BATCH: usize = 64;
 
-/// Result of a change to several entries.
+/// Number of entries by result.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Changed {
     pub done: usize,
-    /// Entries that do not exist or are being removed.
+    /// Missing entries, and entries that are being removed.
     pub gone: usize,
     /// Entries refused with `EBUSY`: before Linux 6.4, offloaded entries cannot be deleted.
     pub busy: usize,
@@ -25,7 +24,7 @@ pub struct Changed {
 impl Changed {
     fn count(&mut self, refusal: Refusal) -> Result<(), RequestError> {
         match Errno::from_raw_os_error(refusal.errno) {
-            // An entry that is being removed refuses a new timeout.
+            // The kernel refuses a new timeout for an entry that is being removed.
             Errno::NOENT | Errno::TIME => self.gone += 1,
             Errno::BUSY => self.busy += 1,
             _ => return Err(RequestError::Refused(refusal)),
@@ -34,38 +33,32 @@ impl Changed {
     }
 }
 
-/// Marks were not changed, for example without `CAP_NET_ADMIN` or `CONFIG_NF_CONNTRACK_MARK`.
+/// Error of [`set_mark`], for example without `CAP_NET_ADMIN` or `CONFIG_NF_CONNTRACK_MARK`.
 #[derive(Debug, thiserror::Error)]
 #[error("cannot change connection marks")]
 pub struct MarkError(#[source] pub RequestError);
 
-/// Entries were not deleted, for example without `CAP_NET_ADMIN`.
 #[derive(Debug, thiserror::Error)]
 #[error("cannot delete connections")]
 pub struct DeleteError(#[source] pub RequestError);
 
-/// Entries were not updated, for example without `CAP_NET_ADMIN`.
 #[derive(Debug, thiserror::Error)]
 #[error("cannot update connections")]
 pub struct UpdateError(#[source] pub RequestError);
 
-/// Changes mark bits of `entries`, given by zone and original direction, including offloaded ones:
-/// the flowtable ignores the mark. Each change causes an UPDATE event, if the connection began
-/// while an event socket was open.
+/// Changes mark bits of entries, given by zone and original direction. Each change causes an UPDATE
+/// event if the connection began while an event socket was open.
 ///
 /// # Errors
-/// Fails if a request fails or the kernel refuses; missing entries are only counted. Earlier
-/// entries of the list are changed then.
+/// Fails if a request fails or the kernel refuses one; earlier entries stay changed. Missing
+/// entries are only counted.
 pub async fn set_mark(entries: &[(u16, Tuple)], bits: MarkBits) -> Result<Changed, MarkError> {
     let mut changes = Changes::open().map_err(MarkError)?;
     changes.mark(entries, bits).await.map_err(MarkError)
 }
 
-/// Deletes `entries`, given by zone and original direction. The next packet of a connection creates
-/// a new entry or is rejected. A flowtable drops a deleted entry with its next packet.
-///
-/// # Errors
-/// Fails as [`set_mark`] does.
+/// Deletes entries, given by zone and original direction. A flowtable tears down a deleted flow
+/// when its next packet arrives.
 pub async fn delete(entries: &[(u16, Tuple)]) -> Result<Changed, DeleteError> {
     let mut changes = Changes::open().map_err(DeleteError)?;
     let make = |seq, at: usize, ack| {
@@ -75,17 +68,12 @@ pub async fn delete(entries: &[(u16, Tuple)]) -> Result<Changed, DeleteError> {
     changes.run(entries.len(), &make).await.map_err(DeleteError)
 }
 
-/// Updates entries of offloaded connections, because conntrack does not see their packets.
-///
-/// # Errors
-/// Fails as [`set_mark`] does.
 pub async fn update(entries: &[EntryUpdate]) -> Result<Changed, UpdateError> {
     let mut changes = Changes::open().map_err(UpdateError)?;
     let make = |seq, at: usize, ack| request::update(seq, &entries[at], ack);
     changes.run(entries.len(), &make).await.map_err(UpdateError)
 }
 
-/// Sends changes and reads the kernel's answers.
 #[derive(Debug)]
 pub(crate) struct Changes {
     socket: AsyncSocket,
@@ -110,18 +98,18 @@ impl Changes {
         self.run(entries.len(), &make).await
     }
 
-    /// Sends a message for each of `entries` entries. `make` gets the sequence number, the index of
-    /// the entry, and whether to request an acknowledgement. Only the last message of a datagram
-    /// does; the kernel answers the others if they fail.
+    /// Sends one message per entry. `make` builds it from the sequence number, the index of the
+    /// entry, and true for the last message of a datagram, which requests an acknowledgement.
+    /// Earlier messages are answered only if they fail.
     async fn run(
         &mut self,
         entries: usize,
         make: &dyn Fn(u32, usize, bool) -> Vec<u8>,
     ) -> Result<Changed, RequestError> {
         let mut changed = Changed::default();
-        for first in (0..entries).step_by(AT_ONCE) {
+        for first in (0..entries).step_by(BATCH) {
             tokio::task::yield_now().await;
-            let end = entries.min(first + AT_ONCE);
+            let end = entries.min(first + BATCH);
             let mut datagram = Vec::new();
             for at in first..end {
                 self.seq = self.seq.wrapping_add(1);
@@ -136,7 +124,7 @@ impl Changes {
         Ok(changed)
     }
 
-    /// Reads the answers to the last `count` messages, until the last one is answered.
+    /// Reads the answers to the last `count` messages.
     async fn outcome(&mut self, count: usize) -> Result<Changed, RequestError> {
         let mut failed = Changed::default();
         let count = u32::try_from(count).unwrap_or(u32::MAX);
@@ -144,7 +132,7 @@ impl Changes {
             let datagram = self.socket.recv().await.map_err(RequestError::Receive)?;
             for message in messages(datagram) {
                 let Some(end) = message.end() else { continue };
-                // Skip answers to messages of an earlier call that failed.
+                // Skip late answers to an earlier call.
                 let before_last = self.seq.wrapping_sub(message.seq);
                 if before_last >= count {
                     continue;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Reads nftables sets of connections (`ct id`) with counters.
+//! Reads counters from nftables sets with `ct id` as their key.
 
 use netlink::{DUMP, Dump, Protocol, REQUEST, RequestError, attribute, attributes, push_attribute};
 
@@ -15,11 +15,8 @@ const TABLE: u16 = 1;
 const SET: u16 = 2;
 const ELEMENTS: u16 = 3;
 
-/// Returns the connection ID and the counters of each element of a set, or `None` if the set does
-/// not exist. Needs `CAP_NET_ADMIN` and a tokio runtime.
-///
-/// # Errors
-/// Fails if the kernel cannot be asked or has no nftables.
+/// Returns connection ID and counters of each set element, or `None` if the set does not exist.
+/// Needs `CAP_NET_ADMIN` and a tokio runtime.
 pub async fn counted(
     family: u8,
     table: &str,
@@ -41,7 +38,6 @@ pub async fn counted(
     }
 }
 
-/// Appends the elements in the payload of a message.
 fn elements(payload: &[u8], found: &mut Vec<(u32, Counters)>) {
     let list = payload.get(HEADER..).and_then(|content| attribute(content, ELEMENTS));
     found.extend(attributes(list.unwrap_or_default()).filter_map(|(_, one)| element(one)));
@@ -60,7 +56,7 @@ fn element(one: &[u8]) -> Option<(u32, Counters)> {
     Some((u32::from_be_bytes(id), all.find_map(counters)?))
 }
 
-/// Returns the values of an expression, if it is a counter.
+/// Returns the counters of an expression, or `None` if it is not a counter.
 fn counters(expression: &[u8]) -> Option<Counters> {
     // `NFTA_EXPR_*`.
     const NAME: u16 = 1;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Types of attributes: `CTA_*` of the kernel's `nfnetlink_conntrack.h`.
+//! Attribute types `CTA_*` of the kernel's `nfnetlink_conntrack.h`.
 
 pub(crate) const TUPLE_ORIG: u16 = 1;
 pub(crate) const TUPLE_REPLY: u16 = 2;

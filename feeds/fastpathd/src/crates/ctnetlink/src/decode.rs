@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Decodes netlink messages of conntrack into [`Entry`] values. Does not panic on any input.
+//! Decodes conntrack messages into [`Entry`] values. Never panics, whatever the input.
 
 use std::net::IpAddr;
 
@@ -16,22 +16,22 @@ pub(crate) const CT_GET: u16 = 1 << 8 | 1;
 pub(crate) const CT_DELETE: u16 = 1 << 8 | 2;
 /// `NFNL_SUBSYS_CTNETLINK << 8 | IPCTNL_MSG_CT_GET_CTRZERO`.
 pub(crate) const CT_GET_ZERO: u16 = 1 << 8 | 3;
-/// Size of `struct nfgenmsg`, the header after the netlink header.
+/// Size of `struct nfgenmsg`, which follows the netlink header.
 const NFGEN_HEADER: usize = 4;
 
-/// Appends the entries of a recorded or received dump to `out`, and skips other messages.
+/// Appends the entries in `bytes` to `out`; skips other messages.
 pub fn entries(bytes: &[u8], out: &mut Vec<Entry>) {
     let new = messages(bytes).filter(|message| message.kind == CT_NEW);
     out.extend(new.filter_map(|message| entry(message.payload)));
 }
 
-/// Decodes the payload of a conntrack message; `None` if a tuple or the ID is missing. Unknown or
-/// malformed attributes are skipped, because a newer kernel may send them.
+/// Decodes the payload of a conntrack message. Returns `None` if a tuple or the ID is missing.
+/// Skips unknown and malformed attributes, which newer kernels may send.
 #[must_use]
 pub fn entry(payload: &[u8]) -> Option<Entry> {
     let mut found = Found::default();
     for (kind, value) in attributes(payload.get(NFGEN_HEADER..)?) {
-        let _ = found.take(kind, value);
+        let _ = found.store(kind, value);
     }
     found.entry()
 }
@@ -54,8 +54,8 @@ struct Found {
 }
 
 impl Found {
-    /// Reads an attribute. `None` if its value is too short.
-    fn take(&mut self, kind: u16, value: &[u8]) -> Option<()> {
+    /// Stores an attribute. Returns `None` if its value is too short.
+    fn store(&mut self, kind: u16, value: &[u8]) -> Option<()> {
         let word = || number(value, u32::from_be_bytes);
         match kind {
             cta::ID => self.id = Some(word()?),
@@ -111,7 +111,7 @@ fn addresses(attrs: &[u8]) -> Option<(IpAddr, IpAddr)> {
     (src.is_ipv4() == dst.is_ipv4()).then_some((src, dst))
 }
 
-/// Returns the protocol number and the two port fields (see [`Tuple`] for ICMP).
+/// Returns the protocol number and the two ports, or the ICMP fields of [`Tuple`].
 fn protocol(attrs: &[u8]) -> (u8, u16, u16) {
     let byte = |kind| attribute(attrs, kind)?.first().copied();
     let word = |kind| number(attribute(attrs, kind)?, u16::from_be_bytes);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Receives conntrack events (new, update, destroy), and reports an overflow that lost events.
+//! Receives conntrack events and detects overflows.
 
 use std::io;
 
@@ -10,56 +10,47 @@ use crate::entry::Entry;
 
 /// `NFNLGRP_CONNTRACK_NEW`, `_UPDATE` and `_DESTROY`.
 const GROUPS: [u32; 3] = [1, 2, 3];
-/// Receive buffer for some 10,000 events while the daemon is busy.
+/// Receive buffer, sufficient for about 10,000 events.
 const KERNEL_BUFFER: usize = 8 * 1024 * 1024;
-/// Events read in one burst; the rest waits so that other tasks can run.
+/// Maximum events returned by one call.
 pub const EVENTS_AT_ONCE: usize = BURST;
 
-/// A change of an entry. NEW and UPDATE have no counters; setting the offload bits causes no event.
+/// A conntrack event. The kernel sends no event when it sets the offload bits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Event {
-    /// A connection was confirmed.
+    /// A connection began, and its first packet has left the router.
     New(Entry),
     /// Status, TCP state, helper, mark or another field changed.
     Update(Entry),
-    /// The connection ended; the entry has the final counters.
+    /// A connection ended. The entry has the final counters.
     Destroy(Entry),
 }
 
-/// Reasons why events were not received.
 #[derive(Debug, thiserror::Error)]
 pub enum EventError {
-    /// The socket cannot be opened or may not listen.
     #[error("cannot listen to conntrack events")]
     Open(#[source] io::Error),
     #[error("cannot read conntrack events")]
     Read(#[source] io::Error),
-    /// The receive buffer overflowed (`ENOBUFS`), so a dump is necessary.
+    /// The receive buffer overflowed (`ENOBUFS`), so the caller needs a dump.
     #[error("conntrack events were lost")]
     Lost,
 }
 
-/// Receives an event for every new, changed and destroyed connection.
 #[derive(Debug)]
 pub struct EventSocket {
     socket: AsyncSocket,
-    /// Requested size of the receive buffer.
+    /// Requested size of the receive buffer, in bytes.
     bytes: usize,
 }
 
 impl EventSocket {
-    /// Starts listening. Needs `CAP_NET_ADMIN` and a tokio runtime.
-    ///
-    /// # Errors
-    /// Fails if the socket cannot be opened or cannot join the groups.
+    /// Opens a socket that receives events. Needs `CAP_NET_ADMIN` and a tokio runtime.
     pub fn open() -> Result<Self, EventError> {
         Self::with_buffer(KERNEL_BUFFER)
     }
 
     /// Like [`EventSocket::open`], with a receive buffer of about `bytes`.
-    ///
-    /// # Errors
-    /// Fails as [`EventSocket::open`] does.
     pub fn with_buffer(bytes: usize) -> Result<Self, EventError> {
         let socket = AsyncSocket::open(Protocol::Netfilter, &GROUPS).map_err(EventError::Open)?;
         socket.receive_buffer(bytes).map_err(EventError::Open)?;
@@ -79,11 +70,8 @@ impl EventSocket {
         Ok(found)
     }
 
-    /// Returns up to [`EVENTS_AT_ONCE`] received events, oldest first. An empty list means that all
-    /// events sent so far have been read.
-    ///
-    /// # Errors
-    /// Fails as [`recv`](Self::recv) does.
+    /// Returns up to [`EVENTS_AT_ONCE`] queued events, oldest first, without waiting. An empty list
+    /// means that the queue is empty.
     pub fn try_recv(&mut self) -> Result<Vec<Event>, EventError> {
         let mut found = Vec::new();
         while found.len() < EVENTS_AT_ONCE {
@@ -95,12 +83,9 @@ impl EventSocket {
         Ok(found)
     }
 
-    /// Continues with another socket and discards the queued events. After an overflow, the kernel
-    /// silently drops events until the queue is empty (`NETLINK_S_CONGESTED`), so a dump before
-    /// that would miss them. Draining the queue would take some 10,000 system calls.
-    ///
-    /// # Errors
-    /// Fails as [`EventSocket::open`] does.
+    /// Replaces the socket and discards the queued events. After an overflow, the kernel drops
+    /// further events until the queue is empty (`NETLINK_S_CONGESTED`), and draining it would take
+    /// about 10,000 system calls.
     pub fn reopen(&mut self) -> Result<(), EventError> {
         *self = Self::with_buffer(self.bytes)?;
         Ok(())
@@ -111,12 +96,11 @@ fn failure(error: io::Error) -> EventError {
     if overrun(&error) { EventError::Lost } else { EventError::Read(error) }
 }
 
-/// Decodes the events in a datagram.
 pub fn events(datagram: &[u8]) -> impl Iterator<Item = Event> {
     messages(datagram).filter_map(|message| {
         let entry = || decode::entry(message.payload);
         match message.kind {
-            // The kernel marks NEW with the flags that would create an entry.
+            // NEW and UPDATE have the same type; NEW has these flags.
             CT_NEW if message.flags & (CREATE | EXCL) != 0 => entry().map(Event::New),
             CT_NEW => entry().map(Event::Update),
             CT_DELETE => entry().map(Event::Destroy),

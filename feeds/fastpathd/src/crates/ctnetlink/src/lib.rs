@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Conntrack entries and events as plain values, and the sockets they come from.
+//! Reads and changes conntrack entries over netlink.
 //!
-//! The crate keeps no state. [`Dump`] reads the whole table, [`Lookup`] one entry, and
-//! [`EventSocket`] changes. [`Reinspection`] resets connections for inspection; [`set_mark`],
-//! [`update`] and [`delete`] change single ones. [`RevisionSocket`] reports changes of nftables
-//! rules.
+//! [`Dump`] reads the whole table, [`Lookup`] reads one entry, and [`EventSocket`] receives events.
+//! [`set_mark`], [`update`] and [`delete`] change entries. [`Reinspection`] returns connections to
+//! inspection. [`RevisionSocket`] reports changes of nftables rules.
 
 mod change;
 mod counted;

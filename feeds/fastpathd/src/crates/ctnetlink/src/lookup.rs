@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Looks up one conntrack entry by zone and original direction. `crates/gateway/src/conntrack`
-//! decides which flows are looked up and how many per second.
+//! Looks up single conntrack entries by zone and original direction.
 
 use netlink::{AsyncSocket, Protocol, RequestError, messages};
 use rustix::io::Errno;
@@ -9,13 +8,11 @@ use crate::decode::{self, CT_NEW};
 use crate::entry::{Entry, Tuple};
 use crate::request;
 
-/// A lookup failed.
 #[derive(Debug, thiserror::Error)]
 #[error("cannot look up a conntrack entry")]
 pub struct LookupError(#[source] pub RequestError);
 
-/// Looks up single entries. A lookup shows within microseconds whether a new flow has been
-/// offloaded, which no event reports.
+/// Looks up single entries. Unlike events, a lookup shows whether a flow is offloaded.
 #[derive(Debug)]
 pub struct Lookup {
     socket: AsyncSocket,
@@ -24,9 +21,6 @@ pub struct Lookup {
 
 impl Lookup {
     /// Opens the socket. Needs `CAP_NET_ADMIN` and a tokio runtime.
-    ///
-    /// # Errors
-    /// Fails if the socket cannot be opened.
     pub fn open() -> Result<Self, LookupError> {
         match AsyncSocket::open(Protocol::Netfilter, &[]) {
             Ok(socket) => Ok(Self { socket, seq: 0 }),
@@ -35,9 +29,6 @@ impl Lookup {
     }
 
     /// Returns the entry with original direction `orig` in `zone`, or `None` if it does not exist.
-    ///
-    /// # Errors
-    /// Fails if the kernel cannot be asked or refuses.
     pub async fn get(&mut self, zone: u16, orig: &Tuple) -> Result<Option<Entry>, LookupError> {
         self.request(zone, orig).await.map_err(LookupError)
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Re-inspection: resets the counters of selected connections, then clears our bits of their marks.
+//! Re-inspection: resets counters of connections and clears our mark bits.
 
 use netlink::{Dump, Protocol, RequestError};
 
@@ -8,48 +8,42 @@ use crate::decode::{self, CT_NEW};
 use crate::entry::Entry;
 use crate::request::{self, MarkBits};
 
-/// Connections to re-inspect.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Select {
-    /// Connections that have left inspection: their mark has any of the bits.
+    /// Connections that have left inspection: any of our bits is set in their mark.
     #[default]
     Marked,
-    /// All connections, including those excluded by the policy: after a change of the policy, their
-    /// byte counts would exceed the budget at once.
+    /// All connections. Needed after a policy change, because connections that were not inspected
+    /// may already exceed the budget.
     Every,
 }
 
-/// Reasons why connections cannot be re-inspected.
 #[derive(Debug, thiserror::Error)]
 pub enum ReinspectError {
-    /// Not all counters were reset, for example without `CAP_NET_ADMIN`.
+    /// Some counters were not reset, for example without `CAP_NET_ADMIN`.
     #[error("cannot set the counters of the conntrack table to zero")]
     Counters(#[source] RequestError),
     #[error("cannot clear our bits on connection marks")]
     Marks(#[source] RequestError),
 }
 
-/// One pass over the conntrack table that resets counters and clears bits of marks.
+/// Resets counters and clears mark bits, entry by entry.
 ///
-/// Counters are reset first, because a connection over its budget would get the bits again with its
-/// next packet. Offloaded flows stay in the flowtable, so flush it last.
+/// Counters are reset first, because the next packet of a connection over its budget would set the
+/// bits again. The caller flushes the flowtable afterwards.
 #[derive(Debug)]
 pub struct Reinspection {
     dump: Dump,
     changes: Changes,
     mask: u32,
-    /// Dumps still to be requested, the next one last. The kernel compares `mark & mask` with a
-    /// single value, so "any of these bits" takes a dump for each bit. A dump reports the entries
-    /// for which its bit is the highest one set.
+    /// Filters of the remaining dumps, the next one last. The kernel can only compare
+    /// `mark & mask` with one value, so "any of these bits" takes one dump per bit.
     passes: Vec<Option<MarkBits>>,
 }
 
 impl Reinspection {
-    /// Requests the first dump; `mask` has the bits to clear. Needs `CAP_NET_ADMIN` and a tokio
+    /// Requests the first dump. `mask` selects the bits to clear. Needs `CAP_NET_ADMIN` and a tokio
     /// runtime.
-    ///
-    /// # Errors
-    /// Fails if a socket cannot be opened or the request cannot be sent.
     pub fn start(mask: u32, select: Select) -> Result<Self, ReinspectError> {
         let passes = match select {
             Select::Every => vec![None],
@@ -62,14 +56,15 @@ impl Reinspection {
         Ok(this)
     }
 
-    /// Resets the next batch (one datagram, about a hundred entries), and appends the entries to
-    /// `batch` with their previous bits and counters. Returns false at the end.
+    /// Resets the entries of the next datagram, about a hundred, and appends them to `batch` with
+    /// their previous bits and counters. Returns false at the end.
     ///
-    /// Each entry is reported once. The kernel resets counters while it writes an entry, so an
-    /// entry that does not fit into the datagram may follow in the next one with zeros.
+    /// The kernel resets counters while it writes an entry, so an entry that does not fit into the
+    /// datagram may have zero counters in the next one.
     ///
     /// # Errors
-    /// Fails if reading fails or the kernel refuses; the pass ends then, within the table.
+    /// Fails if reading fails or the kernel refuses; this ends the pass, with part of the table
+    /// unchanged.
     pub async fn next(&mut self, batch: &mut Vec<Entry>) -> Result<bool, ReinspectError> {
         if self.passes.is_empty() {
             return Ok(false);
@@ -97,7 +92,7 @@ impl Reinspection {
         Ok(!self.passes.is_empty())
     }
 
-    /// Reports whether the table changed during a dump, so that entries may have been missed.
+    /// Reports whether the table changed during a dump, so that entries may be missing.
     #[must_use]
     pub const fn interrupted(&self) -> bool {
         self.dump.interrupted()
@@ -117,8 +112,8 @@ impl Reinspection {
     }
 }
 
-/// Returns, for each bit of `mask`, a match for marks with this bit and no higher one. The lowest
-/// bit comes first, so that an entry which gains a bit meanwhile is met again, not missed.
+/// Returns a filter for each bit of `mask` that matches marks with this bit and no higher one. The
+/// lowest bit comes first, so that no entry is missed if a higher bit is set during the dumps.
 fn by_highest(mask: u32) -> Vec<MarkBits> {
     let bits = (0..u32::BITS).map(|at| 1 << at).filter(|bit| mask & bit != 0);
     bits.map(|bit: u32| MarkBits { value: bit, mask: mask & !(bit - 1) }).collect()

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Builds the netlink requests of this crate: dump the table, reset counters, look up, delete, mark
-//! or update one entry.
+//! Builds the conntrack requests of this crate.
 
 use std::net::IpAddr;
 
@@ -16,24 +15,23 @@ const ICMP: u8 = 1;
 const ICMPV6: u8 = 58;
 const TCP: u8 = 6;
 
-/// `IP_CT_TCP_FLAG_BE_LIBERAL`.
+/// `IP_CT_TCP_FLAG_BE_LIBERAL`: sequence numbers outside the window are accepted.
 const BE_LIBERAL: u8 = 0x08;
-/// `IP_CT_TCP_FLAG_MAXACK_SET`: a RST must have exactly the last acknowledged number.
+/// `IP_CT_TCP_FLAG_MAXACK_SET`: a RST must match the last acknowledgement.
 const MAXACK_SET: u8 = 0x20;
 
 /// `TCP_CONNTRACK_ESTABLISHED`.
 const ESTABLISHED: u8 = TcpState::Established as u8;
 
-/// Bits of a connection mark, selected by `mask`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct MarkBits {
-    /// Values of the bits; bits outside `mask` are ignored.
+    /// Values of the bits in `mask`.
     pub value: u32,
     /// Bits to set or to compare.
     pub mask: u32,
 }
 
-/// Changes to the entry of an offloaded connection, which conntrack sees no packets of.
+/// Changes to the entry of an offloaded connection, whose packets conntrack does not see.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct EntryUpdate {
     pub zone: u16,
@@ -41,20 +39,18 @@ pub struct EntryUpdate {
     pub orig: Tuple,
     /// Seconds until the entry expires; `None` leaves the timeout unchanged.
     pub timeout_s: Option<u32>,
-    /// TCP: stop checking sequence numbers against the window in both directions, because they have
-    /// advanced unseen, and a RST against the last acknowledgement until the next one is seen.
+    /// TCP: disable window tracking in both directions, because sequence numbers have advanced
+    /// unseen. RSTs are not checked until conntrack sees the next acknowledgement.
     pub disable_window_tracking: bool,
-    /// TCP: set the state to established, whatever FIN or RST conntrack has seen.
+    /// TCP: set the state to established, even if conntrack has seen a FIN or RST.
     pub established: bool,
 }
 
-/// Requests all entries of both families.
 pub(crate) fn dump(seq: u32) -> Vec<u8> {
     finish(family(0), CT_GET, REQUEST | DUMP, seq)
 }
 
-/// Requests all entries, or entries with a mark that matches `only`, and resets their counters as
-/// they are dumped. The kernel can only compare `mark & mask == value`.
+/// Requests all entries, or only entries with a matching mark, and resets their counters.
 pub(crate) fn zero(seq: u32, only: Option<MarkBits>) -> Vec<u8> {
     let mut message = family(0);
     if let Some(bits) = only {
@@ -63,20 +59,18 @@ pub(crate) fn zero(seq: u32, only: Option<MarkBits>) -> Vec<u8> {
     finish(message, CT_GET_ZERO, REQUEST | DUMP, seq)
 }
 
-/// Requests the entry with original direction `orig` in `zone`.
 pub(crate) fn get(seq: u32, zone: u16, orig: &Tuple) -> Vec<u8> {
     finish(key(zone, orig), CT_GET, REQUEST, seq)
 }
 
-/// Changes mark bits of one entry. Without `NLM_F_CREATE`, a missing entry is not created. `ack`
-/// requests an answer to success, too; failures are always answered.
+/// Changes mark bits of one entry. Without `NLM_F_CREATE`, a missing entry is not created. The
+/// kernel always answers failures, and success only with `ack`.
 pub(crate) fn mark(seq: u32, zone: u16, orig: &Tuple, bits: MarkBits, ack: bool) -> Vec<u8> {
     let mut message = key(zone, orig);
     push_mark(&mut message, bits);
     finish(message, CT_NEW, acknowledged(ack), seq)
 }
 
-/// Sets timeout and TCP state of one entry, and disables TCP window tracking.
 pub(crate) fn update(seq: u32, update: &EntryUpdate, ack: bool) -> Vec<u8> {
     /// `struct nf_ct_tcp_flags`: flags, mask.
     const LIBERAL: [u8; 2] = [BE_LIBERAL, BE_LIBERAL | MAXACK_SET];
@@ -106,14 +100,12 @@ fn acknowledged(ack: bool) -> u16 {
     if ack { REQUEST | ACK } else { REQUEST }
 }
 
-/// Starts a message with `struct nfgenmsg`.
 fn family(af: u8) -> Vec<u8> {
     let mut message = begin();
     message.extend([af, 0, 0, 0]);
     message
 }
 
-/// Starts a message about one entry.
 fn key(zone: u16, orig: &Tuple) -> Vec<u8> {
     let mut message = family(if orig.src.is_ipv4() { AF_INET } else { AF_INET6 });
     push_nested(&mut message, cta::TUPLE_ORIG, |attrs| push_tuple(attrs, orig));
@@ -182,11 +174,11 @@ mod tests {
         sport: 1234,
         dport: 80,
     };
-    /// Text of [`ORIG`].
+    /// [`ORIG`] as formatted by [`text`].
     const TUPLE: &str = "1{1{1=0a000002 2=c0000250} 2{1=06 2=04d2 3=0050}}";
     const BITS: MarkBits = MarkBits { value: 0x2000_0000, mask: 0x6000_0000 };
 
-    /// Returns the types of attributes with their values as digits, or with nested attributes.
+    /// Formats attributes as `type=hex` or, if nested, `type{…}`.
     fn text(mut bytes: &[u8]) -> String {
         let mut found = Vec::new();
         while let Some(&[l0, l1, k0, k1]) = bytes.first_chunk() {
@@ -203,7 +195,6 @@ mod tests {
         found.join(" ")
     }
 
-    /// Returns family and attributes of a request.
     fn content(request: &[u8]) -> (u8, String) {
         let all: Vec<Message<'_>> = messages(request).collect();
         let [message] = &all[..] else { panic!("{} messages", all.len()) };
@@ -212,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn the_key_is_the_original_tuple_and_the_zone() {
+    fn requests_identify_an_entry_by_original_tuple_and_zone() {
         assert_eq!(content(&get(1, 0, &ORIG)), (2, TUPLE.to_owned()));
         assert_eq!(content(&get(1, 7, &ORIG)), (2, format!("{TUPLE} 18=0007")));
         let ping = Tuple { proto: ICMP, sport: 0x1234, dport: 0x0803, ..ORIG };

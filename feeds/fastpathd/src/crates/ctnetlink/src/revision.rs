@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Reports nftables transactions (not conntrack): whether they change one table, others, or only
-//! elements of sets that decide. Also reads the generation of the rules.
+//! Follows nftables transactions: reports whether they change our table, other tables, or elements
+//! of sets that decide about forwarded packets. Also reads the generation of the rules.
 
 use std::collections::BTreeSet;
 use std::io;
@@ -14,9 +14,9 @@ use crate::set_use::{self, Name, SetUse};
 
 /// `NFNLGRP_NFTABLES`.
 const GROUP: u32 = 7;
-/// Receive buffer for notifications of a few thousand rules or elements while the daemon is busy.
+/// Receive buffer, sufficient for notifications of a few thousand rules or elements.
 const KERNEL_BUFFER: usize = 1024 * 1024;
-/// Datagrams read in one burst.
+/// Maximum datagrams read by one call.
 const BURST: usize = 256;
 
 pub(crate) const SUBSYSTEM: u16 = 10 << 8; // NFNL_SUBSYS_NFTABLES
@@ -29,39 +29,37 @@ const DESTROYSETELEM: u16 = SUBSYSTEM | 0x1e;
 
 /// Size of `struct nfgenmsg`.
 pub(crate) const HEADER: usize = 4;
-/// `NFTA_TABLE_NAME`; other messages use the same number for the name of the table.
+/// `NFTA_TABLE_NAME`, `NFTA_CHAIN_TABLE` and so on: the table name in any message.
 const TABLE: u16 = 1;
 /// `NFTA_SET_ELEM_LIST_SET`.
 const SET: u16 = 2;
-/// Limit of changed sets to compare; with more of them, one is assumed to decide.
-const SETS: usize = 64;
+/// Maximum changed sets to compare. Beyond this limit, the change counts as deciding.
+const MAX_SETS: usize = 64;
 
-/// Change of the followed table.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Touch {
-    /// No change, or only elements of its sets were added or removed.
+    /// Nothing but set elements changed.
     #[default]
     None,
-    /// The table was created, or an object in it was added or removed.
+    /// The table or an object in it was created, or an object was removed.
     Changed,
-    /// The table was removed and not created again in the same transaction.
+    /// The transaction removed the table without creating it again.
     Gone,
 }
 
-/// Effect of one or more transactions.
+/// Combined effect of one or more transactions.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Revision {
-    /// Effect on the followed table.
     pub table: Touch,
-    /// Other tables, or chains, rules, sets or objects in them, changed.
+    /// Another table changed, apart from set elements.
     pub others: bool,
-    /// Elements of sets in other tables were added or removed. A [`RevisionSocket`] reports only
-    /// sets that decide about packets of forwarded connections.
+    /// Set elements of another table changed. [`RevisionSocket`] considers only sets that decide
+    /// about packets of forwarded connections.
     pub elements: bool,
 }
 
 impl Revision {
-    /// Effect assumed after messages were lost.
+    /// Effect assumed after an overflow.
     pub const UNKNOWN: Self = Self { table: Touch::Changed, others: true, elements: true };
 
     fn add(&mut self, kind: u16, followed: bool) {
@@ -70,7 +68,7 @@ impl Revision {
             (kind, false) if is_elements(kind) => self.elements = true,
             (DELTABLE, true) => self.table = Touch::Gone,
             (NEWTABLE, true) => self.table = Touch::Changed,
-            // Messages about chains and rules of a removed table may follow its removal.
+            // Messages about chains and rules of a removed table may follow.
             (_, true) => {
                 if self.table == Touch::None {
                     self.table = Touch::Changed;
@@ -89,10 +87,8 @@ impl Revision {
     }
 }
 
-/// Reasons why changes cannot be followed.
 #[derive(Debug, thiserror::Error)]
 pub enum RevisionError {
-    /// The socket cannot be opened or may not listen.
     #[error("cannot listen to nftables")]
     Open(#[source] io::Error),
     #[error("cannot read notifications of nftables")]
@@ -100,19 +96,18 @@ pub enum RevisionError {
 }
 
 /// Groups messages into transactions. The kernel reports a transaction in one or more datagrams
-/// once it is in force, and ends with its generation.
+/// after it is in force; the last message has the new generation.
 #[derive(Debug, Clone)]
 pub struct Revisions {
     family: u8,
     table: Vec<u8>,
-    /// Effect of the transaction that has not ended yet.
     open: Revision,
-    /// Sets in other tables with changed elements; `None` if too many or unknown.
+    /// Changed sets of other tables; `None` if unknown or too many.
     sets: Option<BTreeSet<Name>>,
 }
 
 impl Revisions {
-    /// Follows the table with this name and family (`NFPROTO_INET` is 1).
+    /// Follows the table with this name and family number (`NFPROTO_*`).
     #[must_use]
     pub fn of(family: u8, table: &str) -> Self {
         Self {
@@ -123,7 +118,8 @@ impl Revisions {
         }
     }
 
-    /// Returns the combined effect of the transactions that end in `datagram`; `None` if none does.
+    /// Returns the combined effect of all transactions that end in `datagram`, or `None` if no
+    /// transaction ends.
     pub fn take(&mut self, datagram: &[u8]) -> Option<Revision> {
         let mut ended = None;
         for message in messages(datagram) {
@@ -151,10 +147,10 @@ impl Revisions {
         } else {
             self.sets = None;
         }
-        self.sets.take_if(|sets| sets.len() > SETS);
+        self.sets.take_if(|sets| sets.len() > MAX_SETS);
     }
 
-    /// Returns and clears the sets with changed elements; `None` if too many or unknown.
+    /// Returns and clears the changed sets; `None` if unknown or too many.
     fn take_sets(&mut self) -> Option<BTreeSet<Name>> {
         self.sets.replace(BTreeSet::new())
     }
@@ -168,21 +164,17 @@ fn is_elements(kind: u16) -> bool {
     matches!(kind, NEWSETELEM | DELSETELEM | DESTROYSETELEM)
 }
 
-/// Returns the name of the table that a message is about, without its zero byte.
 fn table<'a>(message: &Message<'a>) -> Option<&'a [u8]> {
     attribute(message.payload.get(HEADER..)?, TABLE).map(text)
 }
 
-/// Removes the zero byte from a string of the kernel.
+/// Removes the terminating zero byte.
 pub(crate) fn text(value: &[u8]) -> &[u8] {
     value.strip_suffix(&[0]).unwrap_or(value)
 }
 
 /// Returns the generation of the rules in force, which changes with each transaction. Needs
 /// `CAP_NET_ADMIN` and a tokio runtime.
-///
-/// # Errors
-/// Fails if the kernel cannot be asked or has no nftables.
 pub async fn generation() -> io::Result<u32> {
     Ok(request_generation().await?)
 }
@@ -202,20 +194,17 @@ async fn request_generation() -> Result<u32, RequestError> {
     id.map(u32::from_be_bytes).ok_or(RequestError::Malformed)
 }
 
-/// Receives every transaction.
+/// Receives the kernel's reports of nftables transactions.
 #[derive(Debug)]
 pub struct RevisionSocket {
     socket: AsyncSocket,
     revisions: Revisions,
-    /// Sets that decide; `None` if unknown for the rules in force.
+    /// Sets that decide about forwarded packets; `None` if not read for the rules in force.
     deciding: Option<BTreeSet<Name>>,
 }
 
 impl RevisionSocket {
-    /// Starts listening. Needs `CAP_NET_ADMIN` and a tokio runtime.
-    ///
-    /// # Errors
-    /// Fails if the socket cannot be opened or cannot join the group.
+    /// Opens a socket that receives reports. Needs `CAP_NET_ADMIN` and a tokio runtime.
     pub fn open(revisions: Revisions) -> Result<Self, RevisionError> {
         let socket =
             AsyncSocket::open(Protocol::Netfilter, &[GROUP]).map_err(RevisionError::Open)?;
@@ -223,11 +212,8 @@ impl RevisionSocket {
         Ok(Self { socket, revisions, deciding: None })
     }
 
-    /// Waits for a transaction and returns the combined effect of all received ones, which is
-    /// [`Revision::UNKNOWN`] after an overflow of the socket.
-    ///
-    /// # Errors
-    /// Fails if the socket cannot be read.
+    /// Waits for a transaction and returns the combined effect of all queued ones. Returns
+    /// [`Revision::UNKNOWN`] after an overflow.
     pub async fn recv(&mut self) -> Result<Revision, RevisionError> {
         let mut found = None;
         while found.is_none() {
@@ -251,7 +237,7 @@ impl RevisionSocket {
     }
 
     /// Reports whether one of these sets decides about packets of forwarded connections. Reads the
-    /// rules at the first change of elements after they have changed.
+    /// rules if they have changed.
     async fn decides(&mut self, sets: Option<BTreeSet<Name>>) -> bool {
         if self.deciding.is_none() {
             self.deciding = SetUse::deciding().await.ok().flatten();

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Finds the nftables sets that decide about packets of forwarded connections: a rule that such
-//! packets pass looks them up, and does more than count or log. The rules are read from the kernel,
-//! because notifications of elements name only the set. In doubt, a set decides.
+//! Finds the nftables sets that decide about packets of forwarded connections: such packets reach a
+//! rule that looks up the set and does more than count or log. In doubt, a set decides.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -22,12 +21,12 @@ const IPV6: u8 = 10;
 const INPUT: u32 = 1;
 const OUTPUT: u32 = 3;
 
-/// `NFT_CONTINUE`: the next rule follows.
+/// `NFT_CONTINUE`: evaluation continues with the next rule.
 const CONTINUE: u32 = u32::MAX;
 /// `NFT_OBJECT_COUNTER`.
 const COUNTER: u32 = 1;
 
-/// Expressions that only read, compare, log or change their own state.
+/// Expressions without effect on packets: they read, compare, log or update their own state.
 const PURE: [&[u8]; 16] = [
     b"bitwise",
     b"byteorder",
@@ -46,7 +45,8 @@ const PURE: [&[u8]; 16] = [
     b"range",
     b"rt",
 ];
-/// Expressions that load a value (attribute 1 is the register) or change the packet.
+/// Expressions that load a value if they have attribute 1, the register, and otherwise change the
+/// packet.
 const LOADS: [&[u8]; 4] = [b"ct", b"exthdr", b"meta", b"payload"];
 
 /// Family, table and name of a chain or set.
@@ -58,24 +58,23 @@ struct Rule {
     /// True if the rule does more than count or log.
     acts: bool,
     sets: Vec<Vec<u8>>,
-    /// Chains that the rule jumps or goes to.
+    /// Targets of `jump` and `goto`.
     chains: Vec<Vec<u8>>,
-    /// True if a map chooses the chain to jump to.
+    /// True if the rule has a verdict map.
     jumps_by_map: bool,
 }
 
-/// Chains and rules as the kernel lists them.
 #[derive(Debug, Default)]
 pub(crate) struct SetUse {
     /// Chains without a hook.
     regular: BTreeSet<Name>,
-    /// Base chains that packets of established forwarded connections pass.
+    /// Base chains that packets of established forwarded connections traverse.
     entered: Vec<Name>,
     rules: BTreeMap<Name, Vec<Rule>>,
 }
 
 impl SetUse {
-    /// Returns the sets that decide by the rules in force; `None` if the rules changed meanwhile.
+    /// Returns the sets that decide; `None` if the rules changed during the dump.
     pub(crate) async fn deciding() -> Result<Option<BTreeSet<Name>>, RequestError> {
         let mut used = Self::default();
         let mut dump = Dump::open(Protocol::Netfilter)?;
@@ -99,7 +98,7 @@ impl SetUse {
         let is_ip = matches!(name.0, INET | IPV4 | IPV6);
         let number = attribute(hook, HOOK_NUMBER).and_then(number);
         let local = is_ip && matches!(number, Some(INPUT | OUTPUT));
-        // Only the first packet of a connection passes NAT chains.
+        // Only the first packet of a connection traverses NAT chains.
         let nat = attribute(attributes, TYPE).map(text) == Some(b"nat");
         if !(local || nat || name.0 == ARP) {
             self.entered.push(name);
@@ -117,7 +116,7 @@ impl SetUse {
         self.rules.entry(chain).or_default().push(rule);
     }
 
-    /// Returns the sets in rules that forwarded packets pass.
+    /// Returns the sets of all acting rules that forwarded packets may reach.
     fn sets(&self) -> BTreeSet<Name> {
         let mut sets = BTreeSet::new();
         let (mut waiting, mut passed) = (self.entered.clone(), BTreeSet::new());
@@ -174,7 +173,7 @@ impl Rule {
     fn update(&mut self, data: &[u8]) {
         const SET: u16 = 1;
         self.sets.extend(attribute(data, SET).map(|set| text(set).to_vec()));
-        // Other rules may look up the set that this one fills.
+        // Another rule may look up the set.
         self.acts = true;
     }
 
@@ -182,11 +181,11 @@ impl Rule {
         const TYPE: u16 = 1;
         const SET: u16 = 4;
         self.sets.extend(attribute(data, SET).map(|set| text(set).to_vec()));
-        // A reference by map does not name a type.
+        // A reference by map has no type.
         self.acts |= attribute(data, TYPE).and_then(number) != Some(COUNTER);
     }
 
-    /// Handles a verdict; a value for a register does not matter.
+    /// Evaluates a verdict; other immediate values have no effect.
     fn decide(&mut self, data: &[u8]) {
         const DATA: u16 = 2;
         const VERDICT: u16 = 2;
@@ -199,7 +198,7 @@ impl Rule {
     }
 }
 
-/// Returns the name in attribute `kind` of a message, and the message's attributes.
+/// Returns the chain or set named by attribute `kind`, and all attributes of the message.
 pub(crate) fn named(payload: &[u8], kind: u16) -> Option<(Name, &[u8])> {
     // `NFTA_CHAIN_TABLE`, `NFTA_RULE_TABLE`, `NFTA_SET_ELEM_LIST_TABLE`.
     const TABLE: u16 = 1;

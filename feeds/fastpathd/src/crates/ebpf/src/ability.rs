@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Reads the XDP features of a device's driver, which the kernel reports since 6.3. `devices.rs`
-//! chooses the hook from them.
+//! Reads the XDP features of a driver, which Linux reports since 6.3.
 
 use std::io;
 
@@ -15,12 +14,12 @@ const BASIC: u64 = 1;
 const REDIRECT: u64 = 2;
 const NDO_XMIT: u64 = 4;
 
-/// XDP capabilities of a driver.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Ability {
     /// The driver runs XDP programs and can redirect packets to other devices.
     pub redirects: bool,
-    /// The driver sends packets redirected to it. Some do so only while a program is attached.
+    /// The driver sends packets redirected to it. Some drivers do so only while a program is
+    /// attached.
     pub sends: bool,
 }
 
@@ -31,11 +30,7 @@ impl Ability {
     }
 }
 
-/// Queries the kernel. Returns `None` if it does not report features (before Linux 6.3).
-///
-/// # Errors
-///
-/// Fails if the kernel refuses, for example because the device is gone.
+/// Returns the capabilities of a device's driver, or `None` before Linux 6.3.
 pub fn ability(ifindex: u32) -> io::Result<Option<Ability>> {
     let mut family = match Family::open("netdev") {
         Err(RequestError::NoFamily(_)) => return Ok(None),
@@ -54,7 +49,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn maps_feature_bits_to_abilities() {
+    fn decodes_feature_bits() {
         let none = Ability::default();
         assert_eq!(Ability::from_features(0), none);
         assert_eq!(Ability::from_features(BASIC), none);
@@ -64,7 +59,7 @@ mod tests {
 
     #[test]
     fn reads_the_abilities_of_the_loopback_device() {
-        // The loopback driver supports no XDP. Kernels before 6.3 report no features.
+        // The loopback driver has no native XDP.
         assert!(matches!(ability(1), Ok(None | Some(Ability { redirects: false, sends: false }))));
         assert!(matches!(ability(0x7fff_ffff), Err(_) | Ok(None)));
     }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Attaches, replaces and detaches programs at a hook of a device, and disables VLAN stripping for
-//! XDP. Programs stay attached when the process ends: links, and for clsact the program itself, are
-//! pinned in the folder under the names of hook, switch and device.
+//! Attaches, replaces and detaches programs. Pinned links keep programs attached after the process
+//! exits; for clsact, which has no links, the program itself is pinned. XDP also requires VLAN
+//! stripping to be off.
 #![expect(unsafe_code, reason = "names of devices come from the C library")]
 
 use std::error::Error;
@@ -19,7 +19,6 @@ use crate::stripping::{strip, strips};
 use crate::{clsact, sys};
 
 config::named! {
-    /// Attach point of a program.
     #[derive(PartialOrd, Ord)]
     pub enum Hook {
         /// TC, since Linux 6.6.
@@ -28,7 +27,7 @@ config::named! {
         Clsact = "clsact",
         /// XDP in the driver.
         Native = "xdp",
-        /// Generic XDP, which runs after the socket buffer is built, for drivers without XDP.
+        /// XDP in the network stack, for drivers without XDP.
         Generic = "xdp-generic",
     }
 }
@@ -41,7 +40,7 @@ impl Hook {
         }
     }
 
-    /// Returns the attach type and flags of the link, or `None` for clsact, which has no links.
+    /// Returns attach type and flags of the link; `None` for clsact, which has no links.
     const fn link(self) -> Option<(u32, u32)> {
         match self {
             Self::Tcx => Some((sys::TCX_INGRESS, 0)),
@@ -53,13 +52,12 @@ impl Hook {
     }
 }
 
-/// A program attached to a device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Attached {
-    /// Index of the device, which may have been removed.
+    /// Index of the device, which may be gone.
     pub ifindex: u32,
     pub hook: Hook,
-    /// Kind of switch tags that the program removes.
+    /// DSA tags that the program removes.
     pub dsa: Dsa,
 }
 
@@ -81,32 +79,26 @@ impl Attached {
     }
 }
 
-/// Reasons why a program could not be attached.
 #[derive(Debug, thiserror::Error)]
 pub enum AttachError {
-    /// The programs are not loaded or cannot be opened.
     #[error("opening the program {0}")]
     Open(PathBuf, #[source] io::Error),
-    /// The device or the kernel refused the link.
     #[error("attaching to device {} at {}", .0.ifindex, .0.hook.name())]
     Link(Attached, #[source] io::Error),
-    /// The kernel refused the clsact or its filter.
     #[error("attaching to device {} at clsact", .0.ifindex)]
     Clsact(Attached, #[source] RequestError),
     #[error("there is no device {0}")]
     Device(u32, #[source] io::Error),
     #[error("pinning {0}")]
     Pin(PathBuf, #[source] io::Error),
-    /// VLAN stripping of the device cannot be disabled, so XDP would not see the tags.
     #[error("disabling VLAN tag offload of device {0}")]
     Strips(u32, #[source] io::Error),
-    /// The previous programs cannot be listed or detached.
     #[error("detaching the programs")]
     Before(#[source] DetachError),
 }
 
 config::coded! {
-    /// Codes of [`AttachError`] for the page and the API. `said` lists the causes as text.
+    /// [`AttachError`] as a code for the page and the API. `said` is the text of its causes.
     pub enum AttachReason {
         Open { path: String, said: String } = "open-program", "opening the program {path}: {said}";
         Link { index: u32, hook: &'static str, said: String } = "attach",
@@ -121,7 +113,6 @@ config::coded! {
 }
 
 impl AttachError {
-    /// Returns the code of the error, with its causes as text.
     #[must_use]
     pub fn reason(&self) -> AttachReason {
         let said = self.source().map(chain).unwrap_or_default();
@@ -150,7 +141,6 @@ pub(crate) fn chain(error: &dyn Error) -> String {
     text
 }
 
-/// Reasons why a program could not be detached.
 #[derive(Debug, thiserror::Error)]
 pub enum DetachError {
     #[error("reading {0}")]
@@ -161,11 +151,10 @@ pub enum DetachError {
     Filter(u32, #[source] RequestError),
 }
 
-/// Attaches the pinned program for the hook in place of any program of the folder at the device.
+/// Attaches the pinned program to a device in place of our programs there.
 ///
 /// # Errors
-///
-/// Returns an [`AttachError`]. The device then has no program or still has the old one.
+/// Returns an [`AttachError`]; the device has no program or still the old one.
 pub fn attach(folder: &Folder, wanted: Attached) -> Result<(), AttachError> {
     let before = attached(folder).map_err(AttachError::Before)?;
     for old in before.into_iter().filter(|old| old.ifindex == wanted.ifindex) {
@@ -182,46 +171,50 @@ pub fn attach(folder: &Folder, wanted: Attached) -> Result<(), AttachError> {
         let program = program.as_fd();
         clsact::attach(program, wanted.ifindex).map_err(|e| AttachError::Clsact(wanted, e))?;
         return sys::pin(program, &path).map_err(|e| {
-            // Without its record, the filter would never be removed.
+            // Without the pin, the filter would never be detached.
             drop(clsact::detach(wanted.ifindex, None));
             AttachError::Pin(path, e)
         });
     };
     if wanted.hook.role() == ProgramRole::Xdp {
-        show_tags(folder, program.as_fd(), wanted.ifindex)?;
+        disable_stripping(folder, program.as_fd(), wanted.ifindex)?;
     }
     let link = sys::link(program.as_fd(), wanted.ifindex, kind, flags).map_err(|e| {
-        as_before(folder, wanted.ifindex);
+        restore_stripping(folder, wanted.ifindex);
         AttachError::Link(wanted, e)
     })?;
     sys::pin(link.as_fd(), &path).map_err(|e| AttachError::Pin(path, e))
 }
 
-/// Disables VLAN stripping of the device, and pins a record that it was enabled.
-fn show_tags(folder: &Folder, program: BorrowedFd<'_>, ifindex: u32) -> Result<(), AttachError> {
+/// Disables VLAN stripping, so that XDP sees the tags, and pins a record for
+/// [`restore_stripping`].
+fn disable_stripping(
+    folder: &Folder,
+    program: BorrowedFd<'_>,
+    ifindex: u32,
+) -> Result<(), AttachError> {
     let device = name(ifindex).map_err(|e| AttachError::Device(ifindex, e))?;
     // A driver without the setting does not strip tags.
     if !strips(&device).unwrap_or(false) {
         return Ok(());
     }
     strip(&device, false).map_err(|e| AttachError::Strips(ifindex, e))?;
-    let path = stripped(folder, ifindex);
+    let path = stripping_record(folder, ifindex);
     match sys::pin(program, &path) {
         Err(e) if e.kind() != io::ErrorKind::AlreadyExists => Err(AttachError::Pin(path, e)),
         _ => Ok(()),
     }
 }
 
-/// Enables VLAN stripping again if a record exists. Failures are ignored because the device may
-/// have been removed.
-fn as_before(folder: &Folder, ifindex: u32) {
-    if std::fs::remove_file(stripped(folder, ifindex)).is_ok() {
+/// Enables VLAN stripping if [`disable_stripping`] left a record. Ignores errors, because the
+/// device may be gone.
+fn restore_stripping(folder: &Folder, ifindex: u32) {
+    if std::fs::remove_file(stripping_record(folder, ifindex)).is_ok() {
         drop(name(ifindex).and_then(|device| strip(&device, true)));
     }
 }
 
-/// Returns the path of the record that a device stripped tags.
-fn stripped(folder: &Folder, ifindex: u32) -> PathBuf {
+fn stripping_record(folder: &Folder, ifindex: u32) -> PathBuf {
     folder.links().join(format!("rxvlan_{ifindex}"))
 }
 
@@ -233,12 +226,11 @@ fn open(folder: &Folder, wanted: Attached) -> Result<OwnedFd, AttachError> {
     })
 }
 
-/// Replaces the program of a link or a clsact with the pinned one. At a clsact, attaches it again
-/// if another program has removed it.
+/// Replaces an attached program with the pinned one. Restores a clsact filter that was removed by
+/// other software.
 ///
 /// # Errors
-///
-/// Returns an [`AttachError`]. The old program stays attached, except that a clsact may have none.
+/// Returns an [`AttachError`]; the old program stays attached, except at a clsact.
 pub fn renew(folder: &Folder, old: Attached) -> Result<(), AttachError> {
     if old.hook == Hook::Clsact {
         if is_current(folder, old) {
@@ -253,24 +245,20 @@ pub fn renew(folder: &Folder, old: Attached) -> Result<(), AttachError> {
     sys::update(link.as_fd(), program.as_fd()).map_err(|e| AttachError::Link(old, e))
 }
 
-/// Reports whether the currently pinned program is at the clsact.
 fn is_current(folder: &Folder, old: Attached) -> bool {
     let pinned = id(&folder.program(old.dsa, old.hook.role()));
-    // If the kernel does not answer, the program is attached again, which reports the error.
+    // On an error, attach again, which reports the error.
     let is_there = |program| clsact::has_program(old.ifindex, program).unwrap_or_default();
     pinned == id(&old.path(folder)) && pinned.is_some_and(is_there)
 }
 
-/// Returns the kernel's ID of a pinned program.
 fn id(path: &Path) -> Option<u32> {
     ProgramInfo::from_pin(path).ok().map(|program| program.id())
 }
 
-/// Detaches all programs of the folder from a device, which may have been removed. Returns false if
-/// it had none.
+/// Detaches our programs from a device, which may be gone. Returns false if there were none.
 ///
 /// # Errors
-///
 /// Returns a [`DetachError`]; some programs may be detached already.
 pub fn detach(folder: &Folder, ifindex: u32) -> Result<bool, DetachError> {
     let mut any = false;
@@ -287,19 +275,18 @@ fn remove(folder: &Folder, old: Attached) -> Result<(), DetachError> {
         clsact::detach(old.ifindex, id(&path)).map_err(|e| DetachError::Filter(old.ifindex, e))?;
     }
     if old.hook.role() == ProgramRole::Xdp {
-        as_before(folder, old.ifindex);
+        restore_stripping(folder, old.ifindex);
     }
     if let (Some(_), Ok(link)) = (old.hook.link(), sys::open(&path)) {
-        // The link of a removed device is detached already.
+        // Fails for a device that is gone.
         drop(sys::detach(link.as_fd()));
     }
     std::fs::remove_file(&path).map_err(|e| DetachError::Remove(path, e))
 }
 
-/// Returns all attached programs of the folder, ordered by device.
+/// Returns all our attached programs, ordered by device.
 ///
 /// # Errors
-///
 /// Returns [`DetachError::Read`] if the folder cannot be read. A missing folder counts as empty.
 pub fn attached(folder: &Folder) -> Result<Vec<Attached>, DetachError> {
     let links = folder.links();
@@ -317,11 +304,6 @@ pub fn attached(folder: &Folder) -> Result<Vec<Attached>, DetachError> {
     Ok(all)
 }
 
-/// Returns the name of a device.
-///
-/// # Errors
-///
-/// Fails if no device has this index.
 pub fn name(ifindex: u32) -> io::Result<String> {
     let mut buffer = [0; libc::IF_NAMESIZE];
     // SAFETY: the buffer has the required size, `IF_NAMESIZE`.
@@ -329,7 +311,7 @@ pub fn name(ifindex: u32) -> io::Result<String> {
     if found.is_null() {
         return Err(io::Error::last_os_error());
     }
-    // SAFETY: the function has written a zero-terminated string into the buffer.
+    // SAFETY: the function has written a null-terminated string into the buffer.
     let name = unsafe { CStr::from_ptr(buffer.as_ptr()) };
     Ok(name.to_string_lossy().into_owned())
 }
@@ -339,12 +321,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_of_links_round_trip() {
+    fn parses_the_names_of_links() {
         for hook in Hook::ALL {
             for dsa in Dsa::ALL {
                 let one = Attached { ifindex: 17, hook, dsa };
                 assert_eq!(Attached::from_name(&one.name()), Some(one));
-                // bpffs reserves names with dots.
                 assert!(!one.name().contains('.'));
             }
         }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Attaches and detaches a program at a device's clsact, which is TC before Linux 6.6. Removes the
-//! clsact when it has no filter left. Our filter is recognised by its program or its name.
+//! Attaches programs to clsact, the TC hook before Linux 6.6, and detaches them. Removes a clsact
+//! without filters.
 
 use std::os::fd::BorrowedFd;
 
@@ -32,7 +32,7 @@ const BPF_NAME: u16 = 7;
 const BPF_FLAGS: u16 = 8;
 const BPF_ID: u16 = 11;
 
-/// Attaches the program; the filter outlives the process.
+/// Attaches a program. The filter outlives the process.
 pub(crate) fn attach(program: BorrowedFd<'_>, ifindex: u32) -> Result<(), RequestError> {
     let mut client = Client::open(Protocol::Route)?;
     match client.request_with(NEW_QDISC, CREATE | EXCL, &clsact(ifindex)) {
@@ -46,25 +46,24 @@ pub(crate) fn attach(program: BorrowedFd<'_>, ifindex: u32) -> Result<(), Reques
     Ok(())
 }
 
-/// Removes our filters, and the clsact if no other filter is left. `program` is the ID of the
-/// attached program, if known.
+/// Removes our filters, and the clsact if it has no other filter. `program` is the ID of our
+/// program, if known.
 pub(crate) fn detach(ifindex: u32, program: Option<u32>) -> Result<(), RequestError> {
     let mut client = Client::open(Protocol::Route)?;
     let answer = filters(&mut client, ifindex, INGRESS)?;
     for (handle, info) in payloads(&answer).filter_map(|filter| ours(filter, program)) {
-        gone(client.request(DELETE_FILTER, &message(ifindex, handle, INGRESS, info)))?;
+        let request = message(ifindex, handle, INGRESS, info);
+        ignore_missing(client.request(DELETE_FILTER, &request))?;
     }
     remove_if_empty(&mut client, ifindex)
 }
 
-/// Reports whether a filter has the program with this ID. Another program may have removed it.
 pub(crate) fn has_program(ifindex: u32, program: u32) -> Result<bool, RequestError> {
     let mut client = Client::open(Protocol::Route)?;
     let answer = filters(&mut client, ifindex, INGRESS)?;
     Ok(payloads(&answer).any(|filter| program_of(filter) == Some(program)))
 }
 
-/// Dumps the filters of one direction.
 fn filters(client: &mut Client, ifindex: u32, parent: u32) -> Result<Vec<u8>, RequestError> {
     client.dump(GET_FILTER, &message(ifindex, 0, parent, 0))
 }
@@ -73,19 +72,17 @@ fn payloads(answer: &[u8]) -> impl Iterator<Item = &[u8]> {
     messages(answer).filter(|message| message.kind == NEW_FILTER).map(|message| message.payload)
 }
 
-/// Returns the ID of a filter's program.
 fn program_of(payload: &[u8]) -> Option<u32> {
     attribute(options(payload)?, BPF_ID).and_then(|id| word_at(id, 0))
 }
 
-/// Returns the options of a filter of kind `bpf`.
+/// Returns the options of a filter, or `None` if its kind is not `bpf`.
 fn options(payload: &[u8]) -> Option<&[u8]> {
     let (_, attributes) = payload.split_at_checked(TCMSG)?;
     attribute(attributes, OPTIONS).filter(|_| has(attributes, KIND, "bpf"))
 }
 
-/// Returns handle and `tcm_info` of a filter with our program or our name. Filters of old versions
-/// have no name on kernels without tracing.
+/// Returns handle and `tcm_info` of a filter with our program or our name, otherwise `None`.
 fn ours(payload: &[u8], program: Option<u32>) -> Option<(u32, u32)> {
     let is_named = has(options(payload)?, BPF_NAME, ProgramRole::Tc.name());
     let is_ours = is_named || program.is_some() && program_of(payload) == program;
@@ -98,11 +95,11 @@ fn remove_if_empty(client: &mut Client, ifindex: u32) -> Result<(), RequestError
             return Ok(());
         }
     }
-    gone(client.request(DELETE_QDISC, &message(ifindex, HANDLE, PARENT, 0)))
+    ignore_missing(client.request(DELETE_QDISC, &message(ifindex, HANDLE, PARENT, 0)))
 }
 
-/// Treats a filter or clsact that is gone already as removed.
-fn gone(answer: Result<Vec<u8>, RequestError>) -> Result<(), RequestError> {
+/// Treats the removal of a missing filter or clsact as success.
+fn ignore_missing(answer: Result<Vec<u8>, RequestError>) -> Result<(), RequestError> {
     match answer {
         Err(e) if !matches!(e.refused(), Some(libc::EINVAL | libc::ENOENT)) => Err(e),
         _ => Ok(()),
@@ -115,7 +112,7 @@ fn clsact(ifindex: u32) -> Vec<u8> {
     payload
 }
 
-/// Builds a filter for all ingress packets. Its program returns the verdict (`direct-action`).
+/// Builds a `direct-action` filter for all ingress packets.
 fn filter(program: BorrowedFd<'_>, ifindex: u32) -> Vec<u8> {
     const ALL: u16 = 3;
     const DIRECT_ACTION: u32 = 1;
@@ -131,7 +128,6 @@ fn filter(program: BorrowedFd<'_>, ifindex: u32) -> Vec<u8> {
     payload
 }
 
-/// Builds a `struct tcmsg`.
 fn message(ifindex: u32, handle: u32, parent: u32, info: u32) -> Vec<u8> {
     [0, ifindex, handle, parent, info].map(u32::to_ne_bytes).concat()
 }
@@ -161,7 +157,7 @@ mod tests {
         String::from_utf8_lossy(&output.stdout).into_owned()
     }
 
-    /// Checks the exit status too: under qemu-user, a missing program starts and then fails.
+    /// Checks the exit status, because qemu-user starts missing programs.
     fn has_tc() -> bool {
         Command::new("tc").arg("-V").output().is_ok_and(|output| output.status.success())
     }
@@ -180,10 +176,10 @@ mod tests {
     }
 
     #[test]
-    fn a_clsact_with_a_filter_of_another_program_stays() {
+    fn keeps_a_clsact_with_filters_of_other_programs() {
         in_a_namespace(|| {
             tc("qdisc add dev lo clsact");
-            // The WAN's queueing discipline has filters like this one.
+            // The filter of a shaped WAN.
             tc("filter add dev lo egress pref 64087 protocol ip u32 match u8 0 0");
             detach(1, None).expect("asked");
             assert!(tc("qdisc show dev lo").contains("clsact"));
@@ -191,13 +187,13 @@ mod tests {
             tc("filter del dev lo egress");
             detach(1, None).expect("removed");
             assert!(!tc("qdisc show dev lo").contains("clsact"));
-            detach(1, None).expect("there is none any more");
+            detach(1, None).expect("nothing to remove");
             assert_eq!(detach(4711, None).expect_err("no such device").refused(), Some(19));
         });
     }
 
     #[test]
-    fn a_refused_program_leaves_no_clsact() {
+    fn removes_the_clsact_if_the_program_is_refused() {
         in_a_namespace(|| {
             let file = File::open("/dev/null").expect("opened");
             attach(file.as_fd(), 1).expect_err("not a program");
@@ -205,7 +201,7 @@ mod tests {
         });
     }
 
-    /// Builds the message of a filter as the kernel dumps it.
+    /// Builds a filter as dumped by the kernel.
     fn dumped(kind: &str, name: &str, id: Option<u32>) -> Vec<u8> {
         let text = |text: &str| [text.as_bytes(), b"\0"].concat();
         let mut options = Vec::new();

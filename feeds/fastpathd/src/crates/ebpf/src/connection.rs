@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Values that the table and the engine exchange about a connection: entries to install, counters,
-//! timeouts to extend, and conntrack's idle timeouts with their defaults.
+//! Types that the table and the engine exchange about a connection.
 
 use std::time::Duration;
 
@@ -9,19 +8,18 @@ use model::Connection;
 
 use crate::entry::{Entry, Key, TCP};
 
-/// Position of one direction of a TCP connection, written by the programs. They validate FIN and
-/// RST of the other direction against it.
+/// TCP position of one direction, against which the programs validate FIN and RST of the other one.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Position {
-    /// Jiffies of the last packet; 0 if there was none.
+    /// Jiffies of the last packet, or 0.
     pub used: u64,
-    /// Upper half of the last packet's sequence number, in network order.
+    /// Upper half of the sequence number of the last packet, in network order.
     pub seq_high: [u8; 2],
-    /// The last packet's acknowledgement number, in network order.
+    /// Acknowledgement number of the last packet, in network order.
     pub ack: [u8; 4],
 }
 
-/// State of an entry. The daemon starts it; the programs make all other transitions.
+/// State of an entry. The daemon starts entries; the programs make all other transitions.
 ///
 /// ```text
 /// Waiting ──start──► Forwarding ──FIN, RST──► Closing
@@ -30,20 +28,18 @@ pub struct Position {
 /// ```
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Stage {
-    /// Packets go to the kernel; SYN, FIN and RST are recorded.
+    /// Packets go to the kernel. The programs record SYN, FIN and RST.
     #[default]
     Waiting,
-    /// The programs forward packets.
     Forwarding,
-    /// Packets go to the kernel: either end has sent a FIN or RST.
+    /// Packets go to the kernel, because either end has sent a FIN or RST.
     Closing,
-    /// Packets go to the kernel after a SYN, or a FIN or RST before the start: they may belong to
+    /// Packets go to the kernel, because a SYN, or a FIN or RST before the start, may belong to
     /// another connection.
     Restarted,
 }
 
 impl Stage {
-    /// Reports whether the entry will never forward a packet again.
     #[must_use]
     pub fn is_over(self) -> bool {
         match self {
@@ -53,16 +49,13 @@ impl Stage {
     }
 }
 
-/// Fields of an entry that the programs write.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct EntryReading {
-    /// Packets, and bytes from the IP header on.
     pub counters: Counters,
     pub stage: Stage,
     pub position: Position,
 }
 
-/// Idle timeouts of conntrack.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Timeouts {
     /// `nf_conntrack_tcp_timeout_established`.
@@ -72,7 +65,7 @@ pub struct Timeouts {
 }
 
 impl Default for Timeouts {
-    /// Returns the kernel's defaults.
+    /// Returns the defaults of the kernel.
     fn default() -> Self {
         Self { tcp: Duration::from_secs(432_000), udp: Duration::from_secs(120) }
     }
@@ -82,24 +75,19 @@ impl Default for Timeouts {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Extension {
     pub id: u64,
-    /// Conntrack zone.
     pub zone: u16,
-    /// Tuple of the original direction.
     pub orig: Tuple,
-    /// Time until the entry expires without another packet.
     pub left: Duration,
 }
 
-/// Map changes that install a connection.
+/// Map changes for a new connection.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Installation {
-    /// Entries to write; the direction from the initiator comes first.
+    /// Entries to write: packets from the initiator, packets to the initiator.
     pub entries: [(Key, Entry); 2],
-    /// Connection to remove first, because the table is full.
     pub evicted: Option<u64>,
 }
 
-/// A connection that has left the table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Left {
     pub connection: Connection,
@@ -107,16 +95,14 @@ pub struct Left {
     pub keys: [Key; 2],
 }
 
-/// Growth of the counters of an entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct EntryGrowth {
     pub id: u64,
-    /// 0 is the direction from the initiator, 1 the direction to it.
+    /// 0 for packets from the initiator, 1 for packets to the initiator.
     pub direction: usize,
-    /// Growth since the previous reading.
     pub grown: Counters,
     pub stage: Stage,
-    /// The previous daemon has already counted this growth.
+    /// True if a previous daemon has already counted the growth.
     pub inherited: bool,
 }
 

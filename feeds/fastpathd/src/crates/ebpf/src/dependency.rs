@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Tracks which objects (links, neighbours, stations, VLANs, PPPoE session, route) the endpoint of
-//! an address depends on, and whether a change of the network affects it.
+//! Dependencies of an endpoint on links, neighbours, stations, VLANs and routes, and the changes
+//! that affect them.
 
 use std::net::IpAddr;
 
@@ -9,22 +9,21 @@ use model::NextHop;
 
 use crate::entry_side::EntrySide;
 
-/// An object that the endpoint of an address was derived from.
+/// An object of the network that an endpoint depends on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Dependency {
-    /// A device on the path, by index.
+    /// Device on the path, by index.
     Link(u32),
-    /// The next hop, by link and address.
+    /// Next hop, by link and address.
     Neighbour(u32, IpAddr),
-    /// The forwarding database entry of a station, by bridge and MAC.
+    /// Forwarding database entry of a station, by bridge and MAC.
     Station(u32, [u8; 6]),
     /// VLANs of a bridge and its ports, by the bridge's index.
     Vlans(u32),
-    /// Any `PPPoE` session.
     Session,
 }
 
-/// One end of a connection, as a destination of packets.
+/// One end of a connection, as the destination of packets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Destination {
     pub address: IpAddr,
@@ -32,30 +31,27 @@ pub struct Destination {
     pub route: Option<NextHop>,
 }
 
-/// Endpoint of an address, with the objects it depends on.
+/// Resolved destination, with the objects it depends on.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Endpoint {
     pub side: EntrySide,
-    /// Next hop that the endpoint uses instead of the route to the address.
+    /// Next hop used instead of the route to the address.
     pub route: Option<NextHop>,
-    /// Objects other than the route that the endpoint depends on.
+    /// Objects that the endpoint depends on, apart from the route.
     pub dependencies: Vec<Dependency>,
 }
 
-/// A change of the network.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DependencyChange {
     Dependency(Dependency),
-    /// VLANs of any bridge.
     Vlans,
     /// Routes to a network: address and prefix length.
     Route(IpAddr, u8),
-    /// Any object may have changed.
     All,
 }
 
 impl DependencyChange {
-    /// Reports whether the endpoint of `address` may differ after the change.
+    /// Reports whether the change may affect the endpoint of `address`.
     #[must_use]
     pub fn touches(&self, address: IpAddr, endpoint: &Endpoint) -> bool {
         match self {
@@ -64,7 +60,7 @@ impl DependencyChange {
                 .dependencies
                 .iter()
                 .any(|dependency| matches!(dependency, Dependency::Vlans(_))),
-            // The flow table decides when to leave a next hop that does not follow from the route.
+            // The flow table handles route changes of endpoints with their own next hop.
             Self::Route(network, prefix) => {
                 endpoint.route.is_none()
                     && Network { address: *network, prefix: *prefix }.contains(address)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Chooses the hook of a gateway's devices and attaches the programs: native XDP at all devices or
-//! at none, otherwise TCX, otherwise clsact. Also writes the map of devices that XDP may send to.
+//! Chooses the hook and attaches the programs: native XDP if all devices support it, otherwise TCX,
+//! otherwise clsact. Also writes the map of devices that XDP may send to.
 #![expect(unsafe_code, reason = "names of devices come from the C library")]
 
 use std::io;
@@ -18,18 +18,12 @@ use crate::{elements, sys};
 pub struct Device {
     pub name: String,
     pub ifindex: u32,
-    /// True if the device has hardware, real or emulated.
+    /// True if the device has a driver for hardware, real or emulated.
     pub physical: bool,
-    /// Capabilities of the driver; `None` if the kernel does not report them.
     pub ability: Option<Ability>,
 }
 
 impl Device {
-    /// Reads the properties of a device.
-    ///
-    /// # Errors
-    ///
-    /// Fails if there is no such device or its properties cannot be read.
     pub fn read(name: &str) -> io::Result<Self> {
         let text = std::ffi::CString::new(name)?;
         // SAFETY: the string lives longer than the call.
@@ -43,28 +37,21 @@ impl Device {
 }
 
 config::coded! {
-    /// Reasons for TC instead of native XDP.
+    /// Reasons why native XDP is not used.
     pub enum NotNative {
-        // Senders behind a virtual device leave checksums to hardware that does not exist.
         Virtual { device: String } = "virtual",
             "{device} is virtual: its packets may have incomplete checksums";
         NoXdp { device: String } = "no-xdp", "the driver of {device} does not support XDP";
-        // The driver cannot send packets that other devices redirect.
         CannotSend { device: String } = "no-xdp-redirect",
             "the driver of {device} does not support XDP redirects to it";
-        // Kernels before 6.3 do not report features.
         Unknown = "no-driver-features", "the kernel does not report driver features";
-        // The driver reports support but refuses the program.
+        // The driver reports support but rejects the program.
         Refused { device: String } = "xdp-rejected", "rejected by {device}";
     }
 }
 
-/// Checks that all devices support native XDP. All or none use it, because each has to send the
-/// packets that another one redirects.
-///
-/// # Errors
-///
-/// Returns the reason for the first device without support.
+/// Fails with the first reason against native XDP. Packets are redirected between all devices, so
+/// all of them must support it.
 pub fn can_redirect(devices: &[Device]) -> Result<(), NotNative> {
     for device in devices {
         if !device.physical {
@@ -81,33 +68,27 @@ pub fn can_redirect(devices: &[Device]) -> Result<(), NotNative> {
     Ok(())
 }
 
-/// Checks that all devices can send. Some drivers report this only while they have a program.
-///
-/// # Errors
-///
-/// Returns the reason for the first device without support.
+/// Checks that all devices can send redirected packets. Some drivers report this only while a
+/// program is attached.
 pub fn can_send(devices: &[Device]) -> Result<(), NotNative> {
     let cannot = devices.iter().find(|device| !device.ability.is_some_and(|a| a.sends));
     cannot.map_or(Ok(()), |device| Err(NotNative::CannotSend { device: device.name.clone() }))
 }
 
-/// Result of attaching to one device.
 #[derive(Debug)]
 pub struct DeviceOutcome {
     pub device: Device,
-    /// Attach point in use.
     pub hook: Result<Hook, AttachError>,
-    /// Reason against native XDP, if the choice was automatic.
+    /// Reason against native XDP, unless the hook was configured.
     pub why: Option<NotNative>,
 }
 
-/// Attaches to all devices at `chosen`, or at the best attach point that all of them support.
-/// Programs at other devices stay.
+/// Attaches to all devices at `chosen`, or at the best hook that all of them support. Programs at
+/// other devices stay.
 ///
 /// # Errors
-///
-/// Fails if the map of devices that XDP may send to cannot be written. A failure at one device is
-/// reported in its outcome.
+/// Fails if the map of devices that XDP may send to cannot be written. Each outcome has the error
+/// of its device.
 pub fn attach_all(
     folder: &Folder,
     dsa: Dsa,
@@ -123,7 +104,7 @@ pub fn attach_all(
             (Some(hook), _) => (at(&device, hook), None),
             (None, Ok(())) => (Ok(Hook::Native), None),
             (None, Err(why)) => {
-                // If clsact fails too, report the error of TCX.
+                // If clsact fails as well, report the error of TCX.
                 let clsact = |tcx| at(&device, Hook::Clsact).map_err(|_| tcx);
                 (at(&device, Hook::Tcx).or_else(clsact), Some(why.clone()))
             }
@@ -141,7 +122,7 @@ pub fn attach_all(
     Ok(outcomes)
 }
 
-/// Attaches native XDP to all devices, or to none if one does not support it.
+/// Attaches native XDP to all devices, or to none if it fails at one.
 fn native(folder: &Folder, dsa: Dsa, devices: &[Device]) -> Result<(), NotNative> {
     can_redirect(devices)?;
     let attached = devices.iter().try_for_each(|device| {
@@ -154,17 +135,15 @@ fn native(folder: &Folder, dsa: Dsa, devices: &[Device]) -> Result<(), NotNative
     let result = attached.and_then(|()| can_send(&now.collect::<Vec<_>>()));
     if result.is_err() {
         for device in devices {
-            // Attaching TC replaces a program that could not be detached, or reports the error.
+            // Ignore errors: attaching TC replaces the program or reports the error.
             drop(detach(folder, device.ifindex));
         }
     }
     result
 }
 
-/// Reasons why the map of devices cannot be written.
 #[derive(Debug, Error)]
 pub enum SendError {
-    /// The programs are not loaded, or the kernel refused them.
     #[error("the eBPF programs are not in the kernel: loading them failed, see the system log")]
     Absent,
     #[error("opening the map devices")]
@@ -176,16 +155,11 @@ pub enum SendError {
 /// The pinned map of devices that XDP may send to.
 pub struct Sendable {
     map: OwnedFd,
-    /// Map values have a second field, for a program.
+    /// True if map values have a second field, for a program (`struct bpf_devmap_val`).
     wide: bool,
 }
 
 impl Sendable {
-    /// Opens the pinned map.
-    ///
-    /// # Errors
-    ///
-    /// Returns [`SendError::Absent`] or [`SendError::Open`].
     pub fn open(folder: &Folder) -> Result<Self, SendError> {
         let map = sys::open(&folder.map("devices")).map_err(|e| match e.kind() {
             io::ErrorKind::NotFound => SendError::Absent,
@@ -195,11 +169,6 @@ impl Sendable {
         Ok(Self { map, wide: info.value_size > 4 })
     }
 
-    /// Allows XDP to send to a device.
-    ///
-    /// # Errors
-    ///
-    /// Returns [`SendError::Write`], for example for a device that is gone.
     pub fn add(&mut self, ifindex: u32) -> Result<(), SendError> {
         let map = self.map.as_fd();
         let written = if self.wide {
@@ -210,11 +179,6 @@ impl Sendable {
         written.map_err(|e| SendError::Write(ifindex, e))
     }
 
-    /// Stops XDP from sending to a device.
-    ///
-    /// # Errors
-    ///
-    /// Returns [`SendError::Write`].
     pub fn remove(&mut self, ifindex: u32) -> Result<(), SendError> {
         let removed = elements::delete(self.map.as_fd(), &ifindex);
         removed.map_err(|e| SendError::Write(ifindex, e))
@@ -231,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn native_xdp_needs_the_support_of_all_devices() {
+    fn native_xdp_requires_support_by_all_devices() {
         let good = || device("eth0", true, true, true);
         assert_eq!(can_redirect(&[good(), good()]), Ok(()));
         assert_eq!(can_send(&[good(), good()]), Ok(()));
@@ -241,9 +205,9 @@ mod tests {
         assert_eq!(can_redirect(&with(old)), Err(NotNative::NoXdp { device: name() }));
         let veth = device("lan1", false, true, true);
         assert_eq!(can_redirect(&with(veth)), Err(NotNative::Virtual { device: name() }));
-        let deaf = device("lan1", true, true, false);
-        assert_eq!(can_redirect(&with(deaf.clone())), Ok(()));
-        assert_eq!(can_send(&with(deaf)), Err(NotNative::CannotSend { device: name() }));
+        let unable = device("lan1", true, true, false);
+        assert_eq!(can_redirect(&with(unable.clone())), Ok(()));
+        assert_eq!(can_send(&with(unable)), Err(NotNative::CannotSend { device: name() }));
         let unknown = Device { ability: None, ..good() };
         assert_eq!(can_redirect(&with(unknown.clone())), Err(NotNative::Unknown));
         assert!(can_send(&with(unknown)).is_err());

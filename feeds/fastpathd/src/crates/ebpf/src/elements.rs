@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The bpf(2) commands that read and write map entries, singly and in batches. `sys.rs` has the
-//! commands for programs and links.
+//! The bpf(2) commands for map entries.
 #![expect(unsafe_code, reason = "the bpf system call has no safe form")]
 
 use std::io;
@@ -17,7 +16,6 @@ const OBJ_GET_INFO_BY_FD: libc::c_int = 15;
 const LOOKUP_AND_DELETE: libc::c_int = 21;
 const LOOKUP_BATCH: libc::c_int = 24;
 
-/// Elements requested by the first call of [`read_all`].
 const BATCH: usize = 1024;
 
 #[repr(C)]
@@ -50,12 +48,11 @@ struct Ask {
     info: u64,
 }
 
-/// First fields of `struct bpf_map_info`.
+/// Prefix of `struct bpf_map_info`.
 #[repr(C)]
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Info {
     kind: u32,
-    /// The kernel's ID, unique among all maps.
     pub(crate) id: u32,
     pub(crate) key_size: u32,
     pub(crate) value_size: u32,
@@ -63,7 +60,6 @@ pub(crate) struct Info {
     flags: u32,
 }
 
-/// Returns the properties of a map.
 pub(crate) fn info(map: BorrowedFd<'_>) -> io::Result<Info> {
     let mut info = Info::default();
     let len = u32::try_from(size_of::<Info>()).map_err(io::Error::other)?;
@@ -72,13 +68,11 @@ pub(crate) fn info(map: BorrowedFd<'_>) -> io::Result<Info> {
     Ok(info)
 }
 
-/// Returns the bytes of two consecutive keys.
 pub(crate) fn bytes<K: Pod>(keys: &[K; 2]) -> &[u8] {
     // SAFETY: keys have no padding, so all of their bytes are initialised.
     unsafe { std::slice::from_raw_parts(keys.as_ptr().cast(), size_of::<[K; 2]>()) }
 }
 
-/// Writes or replaces an element.
 pub(crate) fn put<K: Pod, V: Pod>(map: BorrowedFd<'_>, key: &K, value: &V) -> io::Result<()> {
     let mut element = Element {
         map: number(map),
@@ -89,12 +83,10 @@ pub(crate) fn put<K: Pod, V: Pod>(map: BorrowedFd<'_>, key: &K, value: &V) -> io
     call(UPDATE, &mut element).map(drop)
 }
 
-/// Returns an element, or `None` if it does not exist.
 pub(crate) fn get<K: Pod, V: Pod + Default>(map: BorrowedFd<'_>, key: &K) -> io::Result<Option<V>> {
     found(LOOKUP, map, key)
 }
 
-/// Removes and returns an element, or `None` if it does not exist.
 pub(crate) fn remove<K: Pod, V: Pod + Default>(
     map: BorrowedFd<'_>,
     key: &K,
@@ -115,7 +107,7 @@ fn found<K: Pod, V: Pod + Default>(
     }
 }
 
-/// Removes an element, if it exists.
+/// Removes an element. A missing element is not an error.
 pub(crate) fn delete<K: Pod>(map: BorrowedFd<'_>, key: &K) -> io::Result<()> {
     match one(DELETE, map, key, 0) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
@@ -123,7 +115,7 @@ pub(crate) fn delete<K: Pod>(map: BorrowedFd<'_>, key: &K) -> io::Result<()> {
     }
 }
 
-/// Returns the element of `key` in a per-CPU map, one value for each of `cpus` CPUs.
+/// Returns the values of all CPUs for `key` in a per-CPU map.
 pub(crate) fn each_cpu<V: Pod + Default>(
     map: BorrowedFd<'_>,
     key: u32,
@@ -134,8 +126,8 @@ pub(crate) fn each_cpu<V: Pod + Default>(
     Ok(values)
 }
 
-/// Passes all elements as bytes to `each`, once each if none is added or removed meanwhile. `sizes`
-/// are the sizes of keys and values.
+/// Passes all elements as bytes to `each`. Concurrent changes of the map may skip or repeat
+/// elements. `sizes` are the sizes of keys and values.
 pub(crate) fn read_all(
     map: BorrowedFd<'_>,
     sizes: [usize; 2],
@@ -143,7 +135,7 @@ pub(crate) fn read_all(
 ) -> io::Result<()> {
     let mut room = BATCH;
     let mut buffers = sizes.map(|size| vec![0_u8; size * room]);
-    // Position of the next batch; in a hash map, the number of the bucket.
+    // Position of the next batch: the number of a hash bucket.
     let (mut from, mut next) = (0_u32, 0_u32);
     let mut begun = false;
     loop {
@@ -160,7 +152,7 @@ pub(crate) fn read_all(
         let result = call(LOOKUP_BATCH, &mut batch);
         let error = result.as_ref().err().and_then(io::Error::raw_os_error);
         if error == Some(libc::ENOSPC) {
-            // The next bucket does not fit, and the kernel returns only whole buckets.
+            // The kernel returns whole buckets, and the next one does not fit.
             room *= 2;
             buffers = sizes.map(|size| vec![0; size * room]);
             continue;
@@ -181,7 +173,7 @@ pub(crate) fn read_all(
     }
 }
 
-/// Reads a value from its bytes; `None` if they are too few.
+/// Converts bytes to a value; `None` if there are too few.
 pub(crate) fn value<V: Pod>(bytes: &[u8]) -> Option<V> {
     // SAFETY: there are enough bytes, and any bytes are a valid value of a `Pod` type.
     (bytes.len() >= size_of::<V>()).then(|| unsafe { bytes.as_ptr().cast::<V>().read_unaligned() })

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Keeps the kernel's maps in line with the [`ConnectionTable`]: renews the heartbeat, reads
-//! counters, removes connections that ended, and adopts entries of a previous daemon. `table.rs`
-//! decides which connection is evicted.
+//! Synchronizes the kernel's maps with the [`ConnectionTable`]: renews the heartbeat, reads
+//! counters, removes ended connections, and adopts entries of a previous daemon.
 
 use std::collections::HashMap;
 use std::io;
@@ -18,64 +17,46 @@ use crate::entry::{Entry, InstallRefusal, Key, TCP};
 use crate::exits::PortExits;
 use crate::table::{ConnectionTable, Slot};
 
-/// Time for which programs run after a heartbeat. Heartbeats are sent every second, and a busy
-/// router may miss some.
+/// Lifetime of entries after a heartbeat. Heartbeats are sent every second; a busy router may delay
+/// some.
 pub const TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Limit of entries read per second, which take 0.1 s of CPU time on a small router.
-const READ_A_SECOND: usize = 20_000;
+/// Maximum entries read per second. They take 0.1 s of CPU time on a small router.
+const MAX_READS_PER_SECOND: usize = 20_000;
 
-/// Limit of TCP positions kept for removed connections, in case they are offloaded again. All are
-/// dropped when it is reached; the next packet of a direction sets its position again.
-const POSITIONS: usize = 4096;
+/// Maximum TCP positions kept for removed connections, in case they are offloaded again. When full,
+/// all are dropped; the next packets of a connection set its positions again.
+const MAX_POSITIONS: usize = 4096;
 
-/// The kernel's maps, as the engine uses them.
 pub trait Maps: std::fmt::Debug {
-    /// Writes a waiting entry that resumes at `from`, and replaces any entry of the same key.
+    /// Writes a waiting entry with the counters and position of `from`, replacing any entry of this
+    /// key.
     ///
     /// # Errors
     /// Returns [`MapError::Full`] if the map is full, otherwise the kernel's error.
     fn put(&mut self, key: &Key, entry: &Entry, from: EntryReading) -> Result<(), MapError>;
 
-    /// Lets the programs forward packets of two waiting entries. Returns false if one is missing or
-    /// has ended.
-    ///
-    /// # Errors
-    /// Fails if the kernel refuses.
+    /// Starts two waiting entries. Returns false if an entry is missing or has ended.
     fn start(&mut self, keys: &[Key; 2]) -> Result<bool, MapError>;
 
-    /// Returns the fields of an entry that the programs write, or `None` if there is no entry.
-    ///
-    /// # Errors
-    /// Fails if the kernel refuses.
+    /// Returns the values of an entry that the programs write, or `None` if it does not exist.
     fn get(&mut self, key: &Key) -> Result<Option<EntryReading>, MapError>;
 
-    /// Removes an entry and returns its last reading, or `None` if there was no entry.
-    ///
-    /// # Errors
-    /// Fails if the kernel refuses.
+    /// Removes an entry and returns its last reading, or `None` if it did not exist.
     fn remove(&mut self, key: &Key) -> Result<Option<EntryReading>, MapError>;
 
-    /// Passes every entry to `each`, once if none is added or removed meanwhile.
+    /// Passes every entry to `each`. Concurrent changes may skip or repeat entries.
     ///
     /// # Errors
     /// Fails if the kernel refuses; some entries may have been passed already.
     fn read(&mut self, each: &mut dyn FnMut(&Key, EntryReading)) -> Result<(), MapError>;
 
-    /// Lets the programs run for `patience` from now on.
-    ///
-    /// # Errors
-    /// Fails if the kernel refuses.
-    fn heartbeat(&mut self, patience: Duration) -> Result<(), MapError>;
+    /// Extends the lifetime of all entries to `timeout` from now.
+    fn heartbeat(&mut self, timeout: Duration) -> Result<(), MapError>;
 
-    /// Returns the programs' exit counters by port.
-    ///
-    /// # Errors
-    /// Fails if the kernel refuses.
     fn exits(&mut self) -> Result<PortExits, MapError>;
 }
 
-/// Errors of the kernel's maps.
 #[derive(Debug, thiserror::Error)]
 pub enum MapError {
     #[error("the flow map is full")]
@@ -92,45 +73,35 @@ pub enum MapError {
     Exits(#[source] io::Error),
 }
 
-/// Reasons why a connection was not installed.
 #[derive(Debug, thiserror::Error)]
 pub enum InstallError {
-    /// The connection cannot be offloaded.
     #[error(transparent)]
     Refused(#[from] InstallRefusal),
-    /// The kernel refused an entry.
     #[error(transparent)]
     Kernel(#[from] MapError),
 }
 
-/// Reasons why a connection is no longer offloaded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum RemovalCause {
-    /// The caller requested the removal.
     Requested,
-    /// A program saw a FIN or RST of either end.
     Closing,
-    /// A program saw a SYN, or a FIN or RST before the start: the tuple may have been reused.
+    /// A SYN, or a FIN or RST before the start, shows that the tuple may have been reused.
     Restarted,
     /// The path to either end has changed.
     Moved,
-    /// Evicted for another connection, because the table was full.
     Evicted,
     /// The drop has reached its time limit.
     Expired,
 }
 
-/// Changes of connections since the last report.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Report {
     pub grown: Vec<EntryGrowth>,
-    /// Connections that are no longer offloaded. Their last counters are in `grown`.
+    /// Removed connections. Their last counters are in `grown`.
     pub removed: Vec<(u64, RemovalCause)>,
-    /// Timeouts to set in conntrack.
     pub extensions: Vec<Extension>,
 }
 
-/// Offloads connections to programs in the kernel.
 #[derive(Debug)]
 pub struct OffloadEngine {
     maps: Box<dyn Maps>,
@@ -141,15 +112,12 @@ pub struct OffloadEngine {
     /// TCP positions of removed connections, in the order of [`Installation::entries`].
     positions: HashMap<u64, [Position; 2]>,
     report: Report,
-    /// Time of the next reading of the counters.
     read_at: Duration,
 }
 
 impl OffloadEngine {
-    /// Adopts the entries in the maps. `capacity` is the size of each of the two maps.
-    ///
-    /// # Errors
-    /// Fails if the maps cannot be read.
+    /// Creates an engine that adopts the entries in the maps. `capacity` is the size of each of the
+    /// two maps.
     pub fn new(
         mut maps: Box<dyn Maps>,
         capacity: usize,
@@ -171,7 +139,7 @@ impl OffloadEngine {
         })
     }
 
-    /// Starts with the pending report of an engine that had other maps.
+    /// Continues with the pending report of an engine with other maps.
     #[must_use]
     pub fn after(mut self, report: Report) -> Self {
         self.report = report;
@@ -183,25 +151,20 @@ impl OffloadEngine {
         &self.table
     }
 
-    /// Returns and clears the changes since the last report.
     pub fn report(&mut self) -> Report {
         std::mem::take(&mut self.report)
     }
 
-    /// Returns and clears the growth of counters; other changes stay for the next report.
+    /// Returns and clears only the counter growth of the report.
     pub fn growth(&mut self) -> Vec<EntryGrowth> {
         std::mem::take(&mut self.report.grown)
     }
 
-    /// Applies changed idle timeouts of conntrack.
     pub fn set_timeouts(&mut self, timeouts: Timeouts) {
         self.timeouts = timeouts;
     }
 
-    /// Installs a connection with waiting entries, unless it is installed already.
-    ///
-    /// # Errors
-    /// Fails if the connection cannot be offloaded or the kernel refuses.
+    /// Installs waiting entries for a connection, unless it is installed.
     pub fn install(
         &mut self,
         connection: Connection,
@@ -215,13 +178,12 @@ impl OffloadEngine {
         self.write(connection.id, &installation, now)
     }
 
-    /// Lets the programs forward an installed connection. Conntrack must have shown it as
-    /// established since the installation, so that the entries have seen every FIN or RST unknown
-    /// to conntrack. Returns false, and removes the connection, if an entry has ended or is
-    /// missing.
+    /// Starts the entries of a connection. Conntrack must have reported it as established after the
+    /// installation, so that no FIN or RST is missed in between. If an entry is missing or has
+    /// ended, removes the connection and returns false.
     ///
     /// # Errors
-    /// Fails if the kernel refuses; the connection is removed then, too.
+    /// Fails if the kernel refuses; the connection is removed.
     pub fn start(&mut self, id: u64, now: Duration) -> Result<bool, MapError> {
         let Some(keys) = self.table.keys(id) else { return Ok(false) };
         let started = self.maps.start(&keys);
@@ -233,10 +195,7 @@ impl OffloadEngine {
         started
     }
 
-    /// Drops a connection's packets for `rule` until `until`, instead of forwarding them.
-    ///
-    /// # Errors
-    /// Fails if the connection cannot have entries or the kernel refuses.
+    /// Drops packets of a connection on behalf of `rule` until `until`.
     pub fn reject(
         &mut self,
         connection: Connection,
@@ -276,8 +235,8 @@ impl OffloadEngine {
         Ok(())
     }
 
-    /// Writes an entry for a direction that was at `position`. Returns the counters with which a
-    /// previous daemon's entry was found, and its reading when it was replaced.
+    /// Writes an entry that resumes at `position`. Returns the counters of a replaced entry of the
+    /// previous daemon when the engine started, and its last reading.
     fn put(
         &mut self,
         key: &Key,
@@ -289,7 +248,7 @@ impl OffloadEngine {
         if let Some(slot) = self.stale.remove(key) {
             found = slot.counted;
             let known = EntryReading { counters: found, ..from };
-            // Remove the entry first, so that no packet is counted between reading and writing.
+            // Remove the entry first, so that no packet is counted between read and write.
             from = self.maps.remove(key)?.unwrap_or(known);
             if from.stage.is_over() {
                 from.position = position;
@@ -303,17 +262,16 @@ impl OffloadEngine {
     /// Removes the entries of a connection that could not be installed completely.
     fn withdraw(&mut self, id: u64) {
         for key in self.table.leave(id).iter().flat_map(|left| &left.keys) {
-            // Ignore errors: the caller reports that the kernel refused a write.
+            // Ignore errors: the caller reports the failed write.
             let _ = self.maps.remove(key);
         }
     }
 
-    /// Removes a connection, if it is installed.
     pub fn remove(&mut self, id: u64, now: Duration) {
         self.leave(id, RemovalCause::Requested, now);
     }
 
-    /// Removes an ended connection with its TCP positions, because its ID may be reused.
+    /// Removes an ended connection and its TCP positions, because its ID may be reused.
     pub fn forget(&mut self, id: u64, now: Duration) {
         self.leave(id, RemovalCause::Requested, now);
         self.positions.remove(&id);
@@ -335,21 +293,21 @@ impl OffloadEngine {
             if let Ok(Some(last)) = self.maps.remove(key) {
                 *position = last.position;
                 over |= last.stage.is_over();
-                // The end is known already, so do not report it again.
+                // The caller knows the end, so do not report it.
                 let last = EntryReading { stage: Stage::default(), ..last };
                 self.report.grown.extend(self.table.read(key, last, now));
             }
         }
         if over {
-            // The next connection with this tuple has its own timeout and sequence numbers.
+            // A new connection with this tuple needs its own timeout and sequence numbers.
             self.positions.remove(&id);
         } else {
             self.report.extensions.extend(self.table.last_extension(id, now, &self.timeouts));
         }
         self.table.leave(id);
-        // The position stays close enough after a few packets, and forgers do not know it.
+        // A few packets on the slow path do not invalidate the position: the windows are large.
         if keys[0].proto == TCP && !over {
-            if self.positions.len() == POSITIONS {
+            if self.positions.len() == MAX_POSITIONS {
                 self.positions.clear();
             }
             self.positions.insert(id, positions);
@@ -357,8 +315,7 @@ impl OffloadEngine {
         self.report.removed.push((id, cause));
     }
 
-    /// Removes connections with endpoints that differ after `changes`. `endpoint` returns the
-    /// current endpoint of a destination.
+    /// Removes connections whose endpoints have changed. `endpoint` resolves a destination.
     pub fn changed(
         &mut self,
         changes: &[DependencyChange],
@@ -372,17 +329,14 @@ impl OffloadEngine {
         }
     }
 
-    /// Renews the heartbeat, reads the counters (less often with very many connections), and
-    /// removes ended connections and expired drops. Called once a second.
-    ///
-    /// # Errors
-    /// Fails if the kernel refuses.
+    /// Renews the heartbeat, reads the counters, and removes ended connections and expired drops.
+    /// Called once a second; reads less often with many connections.
     pub fn second(&mut self, now: Duration) -> Result<(), MapError> {
         self.maps.heartbeat(TIMEOUT)?;
         if now < self.read_at {
             return Ok(());
         }
-        let seconds = 2 * self.table.len() / READ_A_SECOND;
+        let seconds = 2 * self.table.len() / MAX_READS_PER_SECOND;
         self.read_at = now + Duration::from_secs(u64::try_from(seconds).unwrap_or(u64::MAX));
         let (table, report) = (&mut self.table, &mut self.report);
         let mut over = Vec::new();
@@ -403,31 +357,27 @@ impl OffloadEngine {
         Ok(())
     }
 
-    /// Reports whether a FIN or RST of this connection can only be forged: both entries are
-    /// forwarding, so the programs have not seen a genuine one.
+    /// Reports whether both entries are forwarding, so that the programs have seen no genuine FIN
+    /// or RST.
     pub fn is_open(&mut self, id: u64) -> bool {
         let open = |read| matches!(read, Ok(Some(EntryReading { stage: Stage::Forwarding, .. })));
         let Some(keys) = self.table.keys(id) else { return false };
         keys.iter().all(|key| open(self.maps.get(key)))
     }
 
-    /// Removes entries of a previous daemon that nothing has installed again. Returns their number.
+    /// Removes entries of a previous daemon that were not adopted, and returns their number.
     pub fn remove_stale(&mut self) -> usize {
         let stale = std::mem::take(&mut self.stale);
         let gone = stale.keys().filter(|key| matches!(self.maps.remove(key), Ok(Some(_))));
         gone.count()
     }
 
-    /// Returns the programs' exit counters by port.
-    ///
-    /// # Errors
-    /// Fails if the kernel refuses.
     pub fn exits(&mut self) -> Result<PortExits, MapError> {
         self.maps.exits()
     }
 }
 
-/// Returns the removal cause for an entry in this stage; `None` if it stays.
+/// Returns the removal cause for an entry in this stage; `None` if the entry stays.
 fn cause(stage: Stage) -> Option<RemovalCause> {
     match stage {
         Stage::Waiting | Stage::Forwarding => None,

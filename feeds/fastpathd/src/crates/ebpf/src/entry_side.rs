@@ -1,16 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! One end of a connection: device, hook, encapsulation, link-layer addresses and MTU.
+//! One end of a connection, as the entries need it.
 
-/// Kind of program that handles the packets of a device.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Hook {
-    /// TC: the outer tag is in the metadata of the packet.
+    /// The outer tag is in the metadata of the packet.
     Tc,
-    /// XDP: all tags are in the frame.
+    /// All tags are in the frame.
     Xdp,
 }
 
-/// A VLAN tag.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Tag {
     /// VLAN ID, 0..=4094.
@@ -33,21 +31,17 @@ impl Tag {
     }
 }
 
-/// Encapsulation of packets at one end of a connection, without link-layer addresses.
+/// VLAN tags and `PPPoE` session of packets.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub struct Encapsulation {
-    /// The first tag on the wire.
     pub outer: Option<Tag>,
-    /// The second tag on the wire.
     pub inner: Option<Tag>,
-    /// `PPPoE` session ID.
     pub session: Option<u16>,
 }
 
-/// One end of a connection: how packets arrive from it and how they are sent to it.
+/// Device, encapsulation and link-layer addresses of one end of a connection.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct EntrySide {
-    /// Index of the lowest device.
     pub device: u32,
     pub hook: Hook,
     pub encapsulation: Encapsulation,
@@ -55,11 +49,10 @@ pub struct EntrySide {
     pub local: [u8; 6],
     /// MAC of the station, next router or access concentrator; `None` if unknown.
     pub next_hop: Option<[u8; 6]>,
-    /// 802.1p priorities of the outer and the inner tag of frames to this end, for packets with
-    /// service bits (0x18) of 0x00, 0x08, 0x10 and 0x18.
+    /// 802.1p priorities of the outer and the inner tag of frames to this end, for service bits
+    /// 0x00, 0x08, 0x10 and 0x18.
     pub priorities: [[u8; 4]; 2],
-    /// The kernel sets the priority of frames from this end by their tag.
+    /// The kernel derives the priority of packets from this end from their tag.
     pub classified: bool,
-    /// MTU of the path to this end.
     pub mtu: u32,
 }

@@ -1,17 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Counts how packets left the programs, by ingress port and summed over all CPUs. Ports with an
-//! ifindex of 64 or more share one element.
+//! Exit counters of the programs by ingress port.
 
 use std::collections::BTreeMap;
 
 use crate::layout::{EXIT_PORTS, Exits};
 
-/// Counters by ifindex of the port; element 0 has all ports beyond the size of the map.
+/// Exit counters by ifindex; element 0 sums all ports from [`EXIT_PORTS`] up.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct PortExits(BTreeMap<u32, Exits>);
 
 impl PortExits {
-    /// Adds the counters of a port.
     pub fn add(&mut self, ifindex: u32, exits: &Exits) {
         if exits.seen > 0 {
             let port = if ifindex < EXIT_PORTS { ifindex } else { 0 };
@@ -19,7 +17,6 @@ impl PortExits {
         }
     }
 
-    /// Returns the sum over all ports.
     #[must_use]
     pub fn total(&self) -> Exits {
         let mut total = Exits::default();
@@ -45,7 +42,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn counts_low_ports_separately_and_high_ports_together() {
+    fn sums_ports_beyond_the_map_in_element_0() {
         let mut exits = PortExits::default();
         let mut one = Exits { seen: 3, ..Exits::default() };
         (one.out[0], one.out[3]) = (1, 2);

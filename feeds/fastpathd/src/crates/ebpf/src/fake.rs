@@ -12,31 +12,27 @@ use crate::engine::{MapError, Maps};
 use crate::entry::{Entry, Key};
 use crate::exits::PortExits;
 
-/// The contents of the maps.
 #[derive(Debug, Default)]
 pub struct Inside {
-    /// Entries and their counters.
     pub flows: HashMap<Key, (Entry, EntryReading)>,
-    /// Number of heartbeats.
     pub beats: usize,
     /// Destination port for which `put` fails.
     pub refused: Option<u16>,
     pub exits: PortExits,
-    /// Number of entries that fit; 0 means any number.
+    /// Capacity in entries; 0 for no limit.
     pub room: usize,
 }
 
-/// Maps that a test can read and change. Clones share their contents.
+/// In-memory maps. Clones share their contents.
 #[derive(Debug, Clone, Default)]
 pub struct Fake(Rc<RefCell<Inside>>);
 
 impl Fake {
-    /// Passes the contents to `access`.
     pub fn with<T>(&self, access: impl FnOnce(&mut Inside) -> T) -> T {
         access(&mut self.0.borrow_mut())
     }
 
-    /// Counts packets of 100 bytes for matching entries. Returns the number of these entries.
+    /// Counts packets of 100 bytes in matching entries, and returns the number of these entries.
     pub fn pass(&self, packets: u64, which: impl Fn(&Key) -> bool) -> usize {
         self.with(|inside| {
             let found = inside.flows.iter_mut().filter(|(key, _)| which(key));

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Builds the bytes before the IP header of an egress packet: Ethernet, VLAN tags (in the metadata
-//! for TC) and PPPoE.
+//! Builds the egress header: Ethernet, VLAN tags and PPPoE.
 
 use crate::entry_side::{EntrySide, Hook, Tag};
 use crate::layout::HEADER_MAX;
@@ -11,29 +10,27 @@ const ETH_P_PPP_SES: u16 = 0x8864;
 const PPP_IP: u16 = 0x0021;
 const PPP_IPV6: u16 = 0x0057;
 
-/// New header of packets. TC puts the tags into the packet's metadata, XDP into `bytes`.
+/// Egress header. XDP writes VLAN tags as part of `bytes`, TC pushes them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Header {
-    /// From the beginning of the frame to the IP header: an even length, 14..=[`HEADER_MAX`].
+    /// Bytes before the IP header; an even length, 14..=[`HEADER_MAX`].
     pub bytes: Vec<u8>,
     /// The tag that TC pushes last.
     pub outer: Option<Tag>,
     /// The tag that TC pushes first.
     pub inner: Option<Tag>,
-    /// 802.1p priorities of the outer and the inner tag.
     pub priorities: [u8; 2],
-    /// The header ends with `PPPoE`; each packet's length is filled in.
+    /// True if the header ends with `PPPoE`; the programs fill in the length.
     pub pppoe: bool,
 }
 
 impl Header {
-    /// Reports whether the header is Ethernet only, without tags in the packet or its metadata.
     pub(crate) fn is_plain(&self) -> bool {
         self.bytes.len() == 14 && self.outer.is_none()
     }
 }
 
-/// Builds the header that a program at `hook` writes on packets to `to`.
+/// Builds the header of packets to `to`, for a program at `hook`.
 pub(crate) fn header(hook: Hook, to: &EntrySide, next_hop: [u8; 6], v4: bool) -> Header {
     let mut bytes = Vec::with_capacity(HEADER_MAX);
     bytes.extend(next_hop);
@@ -51,7 +48,7 @@ pub(crate) fn header(hook: Hook, to: &EntrySide, next_hop: [u8; 6], v4: bool) ->
     match to.encapsulation.session {
         Some(session) => {
             bytes.extend(ETH_P_PPP_SES.to_be_bytes());
-            // Version and type 1, code 0 (session data). The length is set for each packet.
+            // Version and type 1, code 0 (session data), length 0.
             bytes.extend([0x11, 0]);
             bytes.extend(session.to_be_bytes());
             bytes.extend([0, 0]);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Offloads flows to BPF programs in the kernel: their entries, maps and hooks.
+//! Offloads flows to BPF programs: entries, maps and hooks.
 
 pub mod ability;
 pub mod attach;

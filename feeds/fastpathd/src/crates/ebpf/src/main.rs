@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Stand-alone `fastpath-bpf` for this crate's tests. Routers run it from the binary `fastpath`.
+//! Stand-alone `fastpath-bpf` for tests of this crate. Routers run `fastpath`, which includes it.
 
 use std::process::ExitCode;
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Option `--owner`: gives the folder and its contents to the daemon's user. The current owner may
-//! change it meanwhile, so folders are walked by descriptor and links are not followed.
+//! Changes the owner of the folder and its contents. The current owner may modify the folder
+//! concurrently, so folders are traversed by descriptor, and links are not followed.
 
 use std::io;
 use std::os::fd::OwnedFd;
@@ -9,10 +9,9 @@ use std::path::Path;
 use rustix::fs::{AtFlags, CWD, Dir, Gid, Mode, OFlags, Uid, chownat, openat};
 use rustix::io::Errno;
 
-/// Maximum nesting below the folder; the programs use two levels.
-const DEEPEST: usize = 4;
+/// Maximum nesting below the folder; loaded programs have two levels.
+const MAX_DEPTH: usize = 4;
 
-/// Numeric user and group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Owner {
     uid: u32,
@@ -27,11 +26,10 @@ impl Owner {
         Some(Self { uid: number(uid)?, gid: number(gid)? })
     }
 
-    /// Gives the folder and its contents to this owner.
     pub(crate) fn take(self, folder: &Path) -> io::Result<()> {
         let opened = open(CWD, folder)?;
         self.own(CWD, folder)?;
-        Ok(self.take_below(&opened, DEEPEST)?)
+        Ok(self.take_below(&opened, MAX_DEPTH)?)
     }
 
     fn take_below(self, folder: &OwnedFd, depth: usize) -> rustix::io::Result<()> {
@@ -45,7 +43,7 @@ impl Owner {
             self.own(folder, name)?;
             match open(folder, name) {
                 Ok(below) if depth > 0 => self.take_below(&below, depth - 1)?,
-                // A file, a link, removed meanwhile, or nested too deep.
+                // A file, a link, a removed folder, or nested too deep.
                 Ok(_) | Err(Errno::NOTDIR | Errno::LOOP | Errno::NOENT) => {}
                 Err(error) => return Err(error),
             }
@@ -66,7 +64,7 @@ impl Owner {
     }
 }
 
-/// Opens a folder, but not through a link.
+/// Opens a folder without following links.
 fn open(at: impl rustix::fd::AsFd, name: impl rustix::path::Arg) -> rustix::io::Result<OwnedFd> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     openat(at, name, flags, Mode::empty())

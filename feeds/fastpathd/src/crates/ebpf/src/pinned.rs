@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The pinned maps of loaded programs: checks their sizes and layout version, reads, writes and
-//! removes entries, and sums the exit counters of all CPUs.
+//! [`Maps`] of the kernel, opened from their pins.
 
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
@@ -21,10 +20,8 @@ use crate::layout::{
 use crate::programs::{BeatError, Dsa, ProgramRole, heartbeat, jiffies_a_second, start};
 use crate::sys;
 
-/// Reasons why pinned maps cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
-    /// A map or program is missing or cannot be opened.
     #[error("opening {0}")]
     Open(PathBuf, #[source] io::Error),
     #[error("{0} is of another version than the daemon")]
@@ -35,7 +32,6 @@ pub enum OpenError {
 
 const CPUS: &str = "/sys/devices/system/cpu/possible";
 
-/// The maps pinned in a folder.
 #[derive(Debug)]
 pub struct Pinned {
     flows4: OwnedFd,
@@ -49,7 +45,7 @@ pub struct Pinned {
 }
 
 impl Pinned {
-    /// Opens the maps of the programs for this switch.
+    /// Opens the maps and the heartbeat program for this switch.
     ///
     /// # Errors
     /// Fails if a map or the heartbeat program is missing or has another layout.
@@ -69,7 +65,7 @@ impl Pinned {
         let jiffies_a_second = jiffies_a_second();
         let opened =
             Self { flows4, flows6, exits, beat, capacity, id: of4.id, cpus, jiffies_a_second };
-        // Equal sizes are not enough: the programs may come from another package version.
+        // Programs of another package version may have maps of the same sizes.
         match opened.beat_for(TIMEOUT) {
             Ok(LAYOUT) => Ok(opened),
             Ok(_) => Err(OpenError::Layout(program)),
@@ -77,25 +73,23 @@ impl Pinned {
         }
     }
 
-    fn beat_for(&self, patience: Duration) -> Result<u64, BeatError> {
-        let seconds = u32::try_from(patience.as_secs()).unwrap_or(u32::MAX);
+    fn beat_for(&self, timeout: Duration) -> Result<u64, BeatError> {
+        let seconds = u32::try_from(timeout.as_secs()).unwrap_or(u32::MAX);
         heartbeat(self.beat.as_fd(), self.jiffies_a_second.saturating_mul(seconds))
     }
 
-    /// Returns the capacity of each of the two maps of flows.
     #[must_use]
     pub fn capacity(&self) -> usize {
         self.capacity
     }
 
-    /// Returns an ID that changes whenever the maps are replaced.
     #[must_use]
     pub fn id(&self) -> u32 {
         self.id
     }
 }
 
-/// Opens a map if its keys and values have these sizes.
+/// Opens a map and checks the sizes of its keys and values.
 #[inline(never)]
 fn open(
     folder: &Folder,
@@ -113,7 +107,7 @@ fn open(
     }
 }
 
-/// Counts the CPUs of a list such as `0-3` or `0,2-3`: the last number plus one.
+/// Returns the number of possible CPUs from a list such as `0-3`: the last number plus one.
 fn possible(text: &str) -> usize {
     let last = text.trim().rsplit([',', '-']).next();
     last.and_then(|last| last.parse::<usize>().ok()).map_or(1, |last| last + 1)
@@ -139,7 +133,6 @@ fn reading(entry: &layout::Entry) -> EntryReading {
     }
 }
 
-/// Makes an entry resume at `from`.
 fn resume(entry: &mut layout::Entry, from: EntryReading) {
     let EntryReading { counters, stage: _, position } = from;
     (entry.packets, entry.bytes) = (counters.packets, counters.bytes);
@@ -203,7 +196,7 @@ impl Maps for Pinned {
             } else {
                 elements::value::<Key6>(key).map(|key| key.key())
             };
-            // Common prefix of `Entry4` and `Entry6`.
+            // `Entry4` and `Entry6` have a common prefix.
             if let (Some(key), Some(entry)) = (key, elements::value::<Entry4>(value)) {
                 each(&key, reading(&entry.e));
             }
@@ -216,8 +209,8 @@ impl Maps for Pinned {
             .map_err(MapError::Read)
     }
 
-    fn heartbeat(&mut self, patience: Duration) -> Result<(), MapError> {
-        self.beat_for(patience).map(drop).map_err(|BeatError(error)| MapError::Heartbeat(error))
+    fn heartbeat(&mut self, timeout: Duration) -> Result<(), MapError> {
+        self.beat_for(timeout).map(drop).map_err(|BeatError(error)| MapError::Heartbeat(error))
     }
 
     fn exits(&mut self) -> Result<PortExits, MapError> {
@@ -235,7 +228,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn counts_cpus_up_to_the_last_number() {
+    fn parses_the_number_of_possible_cpus() {
         for (list, count) in [("0\n", 1), ("0-3\n", 4), ("0,2-7\n", 8), ("0-1,5\n", 6), ("", 1)] {
             assert_eq!(possible(list), count, "{list}");
         }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The program `fastpath-bpf`: parses commands and options, executes them, and answers in JSON.
+//! The command line of `fastpath-bpf`.
 
 use std::error::Error;
 use std::ffi::OsString;
@@ -46,13 +46,13 @@ struct Arguments {
     owner: Option<Owner>,
     dsa: Dsa,
     hook: Option<Hook>,
-    rest: Vec<String>,
+    operands: Vec<String>,
 }
 
-/// Runs `fastpath-bpf`. The first of `args` is the name of the program.
+/// Runs `fastpath-bpf`. `args` begins with the name of the program.
 #[must_use]
 pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
-    match parse(args.into_iter().skip(1)).and_then(|arguments| carry_out(&arguments)) {
+    match parse(args.into_iter().skip(1)).and_then(|arguments| execute(&arguments)) {
         Ok(answer) => {
             println!("{answer}");
             ExitCode::SUCCESS
@@ -86,16 +86,18 @@ fn parse(args: impl Iterator<Item = OsString>) -> Result<Arguments, Box<dyn Erro
                 let kind = arguments.value()?.string()?;
                 parsed.dsa = Dsa::from_name(&kind).ok_or(format!("no switch {kind}"))?;
             }
-            Value(word) => parsed.rest.push(word.string()?),
+            Value(word) => parsed.operands.push(word.string()?),
             other => return Err(other.unexpected().into()),
         }
     }
     Ok(parsed)
 }
 
-fn carry_out(arguments: &Arguments) -> Answer {
+fn execute(arguments: &Arguments) -> Answer {
     let folder = Folder::new(arguments.folder.clone().unwrap_or_else(|| FOLDER.into()));
-    let Some((command, devices)) = arguments.rest.split_first() else { return Err(USAGE.into()) };
+    let Some((command, devices)) = arguments.operands.split_first() else {
+        return Err(USAGE.into());
+    };
     match command.as_str() {
         "load" => load(&folder, arguments),
         "attach" => attach(&folder, arguments, read(devices)?),
@@ -105,7 +107,7 @@ fn carry_out(arguments: &Arguments) -> Answer {
             for other in attached(&folder)?.iter().filter(|one| !wanted(one.ifindex)) {
                 detach(&folder, other.ifindex)?;
             }
-            // Without devices, the programs need not be loaded.
+            // Detaching everything does not require loaded programs.
             if found.is_empty() {
                 return Ok(json!([]));
             }
@@ -135,11 +137,11 @@ fn load(folder: &Folder, arguments: &Arguments) -> Answer {
     let path = arguments.object.clone().unwrap_or_else(|| OBJECT.into());
     let object = std::fs::read(&path).map_err(|e| format!("reading {}: {e}", path.display()))?;
     let settings = LoadOptions { flows: arguments.flows.unwrap_or(65536), dsa: arguments.dsa };
-    let anew = Programs::ensure(&object, folder, settings)?;
+    let is_new = Programs::ensure(&object, folder, settings)?;
     for old in attached(folder)?.into_iter().filter(|old| old.dsa == arguments.dsa) {
         if name(old.ifindex).is_err() {
             detach(folder, old.ifindex)?;
-        } else if anew {
+        } else if is_new {
             renew(folder, old)?;
         }
     }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Loads the object that `bpf/build` makes into the kernel, pins its programs and maps, and decides
-//! which maps are adopted or replaced. Also runs the heartbeat program.
+//! Loads the object made by `bpf/build` and pins its programs and maps. Also runs the heartbeat
+//! program.
 #![expect(unsafe_code, reason = "the resolution of this clock has no safe form")]
 
 use std::io;
@@ -18,10 +18,9 @@ use crate::sys;
 
 pub use crate::role::{Dsa, LoadOptions, ProgramRole};
 
-/// Map of the object that holds the programs' variables.
 pub const CONTROL: &str = ".bss";
 
-/// A map: its names in the folder and in the object, and the sizes of key and value.
+/// Names of a map in the folder and in the object, and the sizes of its keys and values.
 struct Shape {
     name: &'static str,
     object: &'static str,
@@ -30,7 +29,7 @@ struct Shape {
 }
 
 impl Shape {
-    /// Reports whether a kernel map has this shape and, if it holds flows, this capacity.
+    /// Reports whether a kernel map has this shape and, for flows, this capacity.
     fn fits(&self, map: &MapData, flows: u32) -> bool {
         map.info().is_ok_and(|info| {
             let sized = self.name.starts_with("flows");
@@ -45,7 +44,7 @@ const fn shape<K, V>(name: &'static str) -> Shape {
     Shape { name, object: name, key: size_of::<K>(), value: size_of::<V>() }
 }
 
-/// Maps that stay when the programs are reloaded. The value of a devmap may have another size.
+/// Maps that stay when programs are reloaded. The value size of `devices` depends on the kernel.
 const PINNED: [Shape; 5] = [
     shape::<Key4, Entry4>("flows4"),
     shape::<Key6, Entry6>("flows6"),
@@ -54,7 +53,6 @@ const PINNED: [Shape; 5] = [
     shape::<u32, u64>("devices"),
 ];
 
-/// Reasons why the programs were not loaded.
 #[derive(Debug, Error)]
 pub enum LoadError {
     #[error("making the folder {0}")]
@@ -63,10 +61,8 @@ pub enum LoadError {
     Remove(PathBuf, #[source] io::Error),
     #[error("recording the digest of the loaded object in {0}")]
     Mark(PathBuf, #[source] io::Error),
-    /// The kernel refused the object or one of its maps.
     #[error("loading the object")]
     Object(#[source] Box<EbpfError>),
-    /// The object lacks the program, or has it with another type.
     #[error("the object has no program {0}")]
     Missing(&'static str),
     #[error("loading the program {0}")]
@@ -75,18 +71,17 @@ pub enum LoadError {
     Pin(PathBuf, #[source] io::Error),
 }
 
-/// Programs loaded by this process. Unless they are pinned, they are unloaded when it ends.
+/// Loaded programs. The kernel unloads them with the process unless they are pinned.
 pub struct Programs {
     object: Ebpf,
 }
 
 impl Programs {
-    /// Loads `object`. With a folder, adopts its maps of this layout, creates the others, and pins
-    /// the programs in place of older ones.
+    /// Loads `object`. With a folder, adopts pinned maps of the same layout and replaces pinned
+    /// programs.
     ///
     /// # Errors
-    ///
-    /// Returns a [`LoadError`]. The programs are unloaded then, but maps may stay pinned.
+    /// Returns a [`LoadError`] with all programs unloaded; maps may stay pinned.
     pub fn load(
         object: &[u8],
         folder: Option<&Folder>,
@@ -94,7 +89,7 @@ impl Programs {
     ) -> Result<Self, LoadError> {
         let dsa = settings.dsa as u8;
         let mut loader = EbpfLoader::new();
-        // No program needs the kernel's BTF, which small kernels do not have.
+        // Small kernels have no BTF, and no program needs it.
         loader.btf(None);
         loader.override_global("dsa", &dsa, true);
         let mut control = Control::default();
@@ -111,7 +106,7 @@ impl Programs {
             }
             control = found.filter(|_| !foreign).unwrap_or_default();
         }
-        // Loading overwrites the variables, so keep the heartbeat of a running daemon.
+        // Loading initializes the variables, so pass the last heartbeat of a running daemon.
         loader.override_global("control", &control, true);
         let object = loader.load(object).map_err(|e| LoadError::Object(Box::new(e)))?;
         let mut programs = Self { object };
@@ -124,13 +119,8 @@ impl Programs {
         Ok(programs)
     }
 
-    /// Loads `object` into `folder`, unless its programs are loaded already: the verifier takes a
-    /// second or more on a small router, and every reload of the service calls this. Returns
-    /// whether it loaded.
-    ///
-    /// # Errors
-    ///
-    /// Returns a [`LoadError`], as [`Self::load`] does.
+    /// Loads `object` into `folder` unless it is loaded, because the verifier takes a second or
+    /// more on a small router. Returns true if it was loaded now.
     pub fn ensure(
         object: &[u8],
         folder: &Folder,
@@ -142,7 +132,7 @@ impl Programs {
         if stays && mark.exists() && roles.all(|role| folder.program(settings.dsa, role).exists()) {
             return Ok(false);
         }
-        // New maps also require the programs for other switches to be loaded again.
+        // Programs for other switches use the old maps, so they must be loaded again, too.
         for dsa in Dsa::ALL.into_iter().filter(|dsa| !stays || *dsa == settings.dsa) {
             let marks = folder.marks(dsa);
             match std::fs::remove_dir_all(&marks) {
@@ -156,12 +146,8 @@ impl Programs {
         Ok(true)
     }
 
-    /// Records that `object` is loaded and attached to every port with programs. Called last,
-    /// because a port that failed would otherwise keep its old programs forever.
-    ///
-    /// # Errors
-    ///
-    /// Returns [`LoadError::Mark`].
+    /// Records that `object` is loaded. Called after the new programs are attached, so that the
+    /// next load retries a failure.
     pub fn note(object: &[u8], folder: &Folder, settings: LoadOptions) -> Result<(), LoadError> {
         let mark = folder.mark(object, settings);
         std::fs::create_dir_all(&mark).map_err(|e| LoadError::Mark(mark, e))
@@ -188,11 +174,6 @@ impl Programs {
         sys::pin(self.fd(role)?, path).map_err(failed)
     }
 
-    /// Returns the descriptor of a program.
-    ///
-    /// # Errors
-    ///
-    /// Returns [`LoadError::Missing`] if the program is not loaded.
     pub fn fd(&mut self, role: ProgramRole) -> Result<BorrowedFd<'_>, LoadError> {
         let fd = match role {
             ProgramRole::Tc | ProgramRole::Beat => self.tc(role)?.fd(),
@@ -201,10 +182,9 @@ impl Programs {
         fd.map(AsFd::as_fd).map_err(|_| LoadError::Missing(role.name()))
     }
 
-    /// Returns a program of TC: [`ProgramRole::Tc`] or [`ProgramRole::Beat`].
+    /// Returns the TC program [`ProgramRole::Tc`] or [`ProgramRole::Beat`].
     ///
     /// # Errors
-    ///
     /// Returns [`LoadError::Missing`] for another role.
     pub fn tc(&mut self, role: ProgramRole) -> Result<&mut SchedClassifier, LoadError> {
         let missing = LoadError::Missing(role.name());
@@ -212,10 +192,9 @@ impl Programs {
         program.try_into().map_err(|_| missing)
     }
 
-    /// Returns a program of XDP: [`ProgramRole::Xdp`] or [`ProgramRole::Pass`].
+    /// Returns the XDP program [`ProgramRole::Xdp`] or [`ProgramRole::Pass`].
     ///
     /// # Errors
-    ///
     /// Returns [`LoadError::Missing`] for another role.
     pub fn xdp(&mut self, role: ProgramRole) -> Result<&mut Xdp, LoadError> {
         let missing = LoadError::Missing(role.name());
@@ -223,7 +202,6 @@ impl Programs {
         program.try_into().map_err(|_| missing)
     }
 
-    /// Moves a map out of the object, so that it outlives the programs.
     #[must_use]
     pub fn take_map(&mut self, name: &str) -> Option<Map> {
         self.object.take_map(name)
@@ -234,14 +212,13 @@ fn make_folder(path: &Path) -> Result<(), LoadError> {
     std::fs::create_dir_all(path).map_err(|e| LoadError::Folder(path.to_path_buf(), e))
 }
 
-/// Reads the values of the last heartbeat, also from programs of another layout. Before the first
-/// heartbeat the layout is 0, and only the sizes of maps count.
+/// Reads the values of the last heartbeat. The layout is 0 before the first heartbeat.
 fn read_control(path: &Path) -> Option<Control> {
     let control = MapData::from_pin(path).and_then(Map::from_map_data).ok()?;
     Array::<MapData, Control>::try_from(control).ok()?.get(&0, 0).ok()
 }
 
-/// Reports whether all maps exist and fit this object.
+/// Reports whether all pinned maps fit this object.
 fn maps_stay(folder: &Folder, flows: u32) -> bool {
     let fits = |shape: &Shape| {
         MapData::from_pin(folder.map(shape.name)).is_ok_and(|map| shape.fits(&map, flows))
@@ -259,40 +236,31 @@ fn discard_other(path: &Path, shape: &Shape, flows: u32, foreign: bool) -> Resul
     std::fs::remove_file(path).map_err(|e| LoadError::Remove(path.to_path_buf(), e))
 }
 
-/// The kernel did not run the heartbeat program.
 #[derive(Debug, Error)]
 #[error("running the program fastpath_beat")]
 pub struct BeatError(#[source] pub io::Error);
 
-/// Sends a heartbeat by running `program`, which is [`ProgramRole::Beat`]: entries are used for
-/// `jiffies` from now on. Returns the layout of the programs.
-///
-/// # Errors
-///
-/// Returns a [`BeatError`] if the kernel does not run the program.
+/// Runs [`ProgramRole::Beat`] to extend the lifetime of entries to `jiffies` from now. Returns the
+/// layout of the programs.
 pub fn heartbeat(program: BorrowedFd<'_>, jiffies: u32) -> Result<u64, BeatError> {
-    // The kernel requires a frame. The context begins with length, type and mark.
+    // The kernel requires a frame. The context is the prefix of `struct __sk_buff` up to the mark.
     let frame = [0; 64];
     let mut context = [0; 12];
     context[8..].copy_from_slice(&jiffies.to_ne_bytes());
     sys::run(program, &frame, &context).map(u64::from).map_err(BeatError)
 }
 
-/// Starts waiting entries by running `program`, which is [`ProgramRole::Beat`], on the keys of both
-/// directions. Returns false if one is missing or has ended.
-///
-/// # Errors
-///
-/// Returns a [`BeatError`] if the kernel does not run the program.
+/// Runs [`ProgramRole::Beat`] to start the waiting entries of two keys. Returns false if an entry
+/// is missing or has ended.
 pub fn start(program: BorrowedFd<'_>, keys: &[u8]) -> Result<bool, BeatError> {
     sys::run(program, keys, &[0; 12]).map(|started| started == 1).map_err(BeatError)
 }
 
-/// Returns jiffies per second, from the resolution of a clock: user space cannot read them.
+/// Returns jiffies per second, derived from the resolution of the coarse clock.
 #[must_use]
 pub fn jiffies_a_second() -> u32 {
     let mut tick = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: the pointer is to a timespec that lives longer than the call.
+    // SAFETY: the timespec lives longer than the call.
     let ok = unsafe { libc::clock_getres(libc::CLOCK_MONOTONIC_COARSE, &raw mut tick) };
     match u32::try_from(tick.tv_nsec) {
         Ok(nanoseconds @ 1..) if ok == 0 => (1_000_000_000 + nanoseconds / 2) / nanoseconds,

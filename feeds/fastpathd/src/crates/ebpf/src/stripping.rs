@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Reads and sets VLAN stripping on receive (`rxvlan` of ethtool). TC finds a stripped tag in the
-//! packet's metadata, XDP does not see it.
+//! Reads and sets VLAN stripping on receive (`rxvlan` of ethtool). XDP cannot see stripped tags.
 #![expect(unsafe_code, reason = "the ioctl has no safe form")]
 
 use std::io;
@@ -19,20 +18,10 @@ struct Value {
     data: u32,
 }
 
-/// Reports whether the device strips tags.
-///
-/// # Errors
-///
-/// Fails if the kernel refuses, for example because the device is gone.
 pub fn strips(device: &str) -> io::Result<bool> {
     Ok(ask(device, GET_FLAGS, 0)? & RXVLAN != 0)
 }
 
-/// Enables or disables stripping.
-///
-/// # Errors
-///
-/// Fails if the kernel refuses or the setting is fixed.
 pub fn strip(device: &str, on: bool) -> io::Result<()> {
     let flags = ask(device, GET_FLAGS, 0)?;
     let wanted = if on { flags | RXVLAN } else { flags & !RXVLAN };

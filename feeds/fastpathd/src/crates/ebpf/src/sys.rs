@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The bpf(2) commands for pinned programs and links: open, pin, attach, replace, detach, run.
-//! `elements.rs` has the commands for map entries.
+//! The bpf(2) commands for programs and links. `elements.rs` has the commands for map entries.
 #![expect(unsafe_code, reason = "the bpf system call has no safe form")]
 
 use std::ffi::CString;
@@ -70,23 +69,21 @@ struct Run {
     end: u32,
 }
 
-/// Opens the object pinned at `path`.
 pub(crate) fn open(path: &Path) -> io::Result<OwnedFd> {
     let path = CString::new(path.as_os_str().as_bytes())?;
     let mut object = Object { path: path.as_ptr() as u64, ..Object::default() };
     let fd = call(OBJ_GET, &mut object)?;
-    // SAFETY: the kernel has just opened the descriptor for this call.
+    // SAFETY: the kernel has just opened the descriptor, and nothing else owns it.
     Ok(unsafe { OwnedFd::from_raw_fd(fd) })
 }
 
-/// Pins an object at `path`.
 pub(crate) fn pin(object: BorrowedFd<'_>, path: &Path) -> io::Result<()> {
     let path = CString::new(path.as_os_str().as_bytes())?;
     let mut object = Object { path: path.as_ptr() as u64, fd: number(object), ..Object::default() };
     call(OBJ_PIN, &mut object).map(drop)
 }
 
-/// Attaches a program to a device. Closing the link detaches it, unless the link is pinned.
+/// Attaches a program to a device. Closing an unpinned link detaches the program.
 pub(crate) fn link(
     program: BorrowedFd<'_>,
     ifindex: u32,
@@ -96,7 +93,7 @@ pub(crate) fn link(
     let program = number(program);
     let mut create = Create { program, ifindex, kind, flags, ..Create::default() };
     let fd = call(LINK_CREATE, &mut create)?;
-    // SAFETY: the kernel has just opened the descriptor for this call.
+    // SAFETY: the kernel has just opened the descriptor, and nothing else owns it.
     Ok(unsafe { OwnedFd::from_raw_fd(fd) })
 }
 
@@ -106,13 +103,13 @@ pub(crate) fn update(link: BorrowedFd<'_>, program: BorrowedFd<'_>) -> io::Resul
     call(LINK_UPDATE, &mut update).map(drop)
 }
 
-/// Detaches the program at once; closing the link would take a while.
+/// Detaches a program synchronously, unlike closing the link.
 pub(crate) fn detach(link: BorrowedFd<'_>) -> io::Result<()> {
     let mut link = number(link);
     call(LINK_DETACH, &mut link).map(drop)
 }
 
-/// Runs a program once and returns its result.
+/// Runs a program once (`BPF_PROG_TEST_RUN`) and returns its result.
 pub(crate) fn run(program: BorrowedFd<'_>, frame: &[u8], context: &[u8]) -> io::Result<u32> {
     let size = |bytes: &[u8]| u32::try_from(bytes.len()).map_err(io::Error::other);
     let mut run = Run {
@@ -132,10 +129,10 @@ pub(crate) fn number(fd: BorrowedFd<'_>) -> u32 {
     fd.as_raw_fd().cast_unsigned()
 }
 
-/// Calls bpf(2). Pointers in `attributes` must be valid during the call.
+/// Calls bpf(2). Pointers in `attributes` must stay valid during the call.
 pub(crate) fn call<T>(command: libc::c_int, attributes: &mut T) -> io::Result<i32> {
     let size = size_of::<T>();
-    // SAFETY: the attributes are the kernel's structure for this command, and have this size.
+    // SAFETY: `attributes` has the kernel's layout for this command, and this size.
     let result =
         unsafe { libc::syscall(libc::SYS_bpf, command, std::ptr::from_mut(attributes), size) };
     if result < 0 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Keeps the connections that are in the maps: chooses which one to evict, limits dropped ones,
-//! computes the growth of counters, and decides when to extend conntrack's timeouts.
+//! Table of the connections in the maps. Selects connections to evict, computes counter growth, and
+//! decides when to extend conntrack timeouts.
 
 use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
@@ -14,43 +14,40 @@ use crate::connection::{EntryGrowth, EntryReading, Extension, Installation, Left
 use crate::dependency::{DependencyChange, Destination, Endpoint};
 use crate::entry::{Entry, InstallRefusal, Key, connect, reject};
 
-/// A connection with fewer packets counts as new.
-const SLIGHT: u64 = 16;
+/// Connections with fewer packets count as new.
+const NEW_PACKETS: u64 = 16;
 /// Idle time after which a new connection may be evicted.
-const SLIGHT_IDLE: Duration = Duration::from_secs(1);
-/// Idle time after which other connections may be evicted; the timeout of a flowtable.
-const IDLE: Duration = Duration::from_secs(30);
+const NEW_IDLE_TIMEOUT: Duration = Duration::from_secs(1);
+/// Idle time after which any other connection may be evicted; equals the flowtable timeout.
+const IDLE_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// The capacity of a map divided by this limits the entries of dropped connections.
-const DROPPED_PART: usize = 16;
+/// Entries of dropped connections may use one in this many entries of a map.
+const DROPPED_SHARE: usize = 16;
 
-/// Treatment of a connection's packets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Fate {
     Forwarded,
     Dropped { rule: u32, until: Duration },
 }
 
-/// A connection with its entries.
 #[derive(Debug, Clone)]
 struct Held {
     connection: Connection,
-    /// Distinguishes installations of the same connection.
+    /// Serial number of the installation.
     installation: u64,
     keys: [Key; 2],
-    /// The ends that packets are sent to: initiator, responder.
+    /// Initiator and responder, as destinations of packets.
     destinations: [Destination; 2],
     fate: Fate,
-    /// Sum of packets of both entries up to the last reading.
+    /// Packets of both entries at the last reading.
     packets: u64,
-    /// Time of the last reading with growth.
     active: Duration,
-    /// Expiry in conntrack by the last timeout that we set.
+    /// Expiry in conntrack according to the last timeout that we set.
     expires: Duration,
 }
 
 impl Held {
-    /// Returns the timeout to set in conntrack; `None` if its own is long enough.
+    /// Returns the timeout to set in conntrack; `None` if the current one suffices.
     fn extension(&self, now: Duration, timeouts: &Timeouts) -> Option<Extension> {
         let until = self.active + timeouts.of(self.connection.orig.proto);
         let Connection { id, zone, orig, .. } = self.connection;
@@ -59,63 +56,58 @@ impl Held {
     }
 }
 
-/// Endpoint of a destination, with the connections to it.
 #[derive(Debug)]
 struct Station {
     endpoint: Endpoint,
     connections: HashSet<u64>,
 }
 
-/// Position and counters of a map entry.
+/// Connection, direction and counters of a map entry.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Slot {
     id: u64,
-    /// 0 is the direction from the initiator, 1 the direction to it.
+    /// 0 for packets from the initiator, 1 for packets to the initiator.
     direction: usize,
-    /// Counters at the last reading.
     pub(crate) counted: Counters,
 }
 
 impl Slot {
-    /// Returns a slot for an entry that was found in a map and belongs to no connection yet.
+    /// Returns a slot for an entry of a previous daemon.
     pub(crate) fn found(counted: Counters) -> Self {
         Self { counted, ..Self::default() }
     }
 }
 
-/// The connections in the maps.
 #[derive(Debug, Default)]
 pub struct ConnectionTable {
-    /// Capacity of the map of each family.
+    /// Capacity of each map, in entries.
     capacity: usize,
     connections: HashMap<u64, Held>,
     installations: u64,
     keys: HashMap<Key, Slot>,
-    /// Entries in the maps of IPv4 and IPv6.
+    /// Entries in the IPv4 and the IPv6 map.
     used: [usize; 2],
-    /// Entries of dropped connections in the maps of IPv4 and IPv6.
+    /// Entries of dropped connections in the IPv4 and the IPv6 map.
     rejected: [usize; 2],
     stations: HashMap<Destination, Station>,
-    /// Candidates for eviction; the best one comes last.
+    /// Candidates for eviction, best candidate last.
     victims: Vec<u64>,
     evicted: u64,
     dropped: Vec<(u32, Counters)>,
 }
 
 impl ConnectionTable {
-    /// Creates an empty table. `capacity` is the size of the map of each family.
+    /// Creates an empty table. `capacity` is the size of each map.
     #[must_use]
     pub fn new(capacity: usize) -> Self {
         Self { capacity, ..Self::default() }
     }
 
-    /// Returns the capacity of the map of each family.
     #[must_use]
     pub fn capacity(&self) -> usize {
         self.capacity
     }
 
-    /// Returns the number of connections that are offloaded or dropped.
     #[must_use]
     pub fn len(&self) -> usize {
         self.connections.len()
@@ -126,29 +118,25 @@ impl ConnectionTable {
         self.connections.is_empty()
     }
 
-    /// Reports whether this connection is offloaded or dropped.
     #[must_use]
     pub fn has(&self, id: u64) -> bool {
         self.connections.contains_key(&id)
     }
 
-    /// Returns the number of connections evicted from the full table.
     #[must_use]
     pub fn evicted(&self) -> u64 {
         self.evicted
     }
 
-    /// Returns the dropped packets by rule.
     #[must_use]
     pub fn dropped(&self) -> &[(u32, Counters)] {
         &self.dropped
     }
 
-    /// Adds a connection with an unused ID. `ends` are the endpoints of the initiator and the
-    /// responder.
+    /// Adds a connection. `ends` are the endpoints of initiator and responder.
     ///
     /// # Errors
-    /// Fails if the connection cannot be offloaded; the table is unchanged then.
+    /// Fails if the connection cannot be offloaded; the table stays unchanged.
     pub fn install(
         &mut self,
         connection: Connection,
@@ -160,10 +148,7 @@ impl ConnectionTable {
         self.add(connection, ends, entries, Fate::Forwarded, now)
     }
 
-    /// Adds a connection and drops its packets for `rule` until `until`.
-    ///
-    /// # Errors
-    /// Fails as [`ConnectionTable::install`] does.
+    /// Adds a connection whose packets are dropped on behalf of `rule` until `until`.
     pub fn reject(
         &mut self,
         connection: Connection,
@@ -192,7 +177,7 @@ impl ConnectionTable {
         }
         let family = family(&keys[0]);
         let is_forwarded = fate == Fate::Forwarded;
-        if !is_forwarded && self.rejected[family] + 2 > self.capacity / DROPPED_PART {
+        if !is_forwarded && self.rejected[family] + 2 > self.capacity / DROPPED_SHARE {
             return Err(InstallRefusal::Full);
         }
         let evicted = if self.used[family] + 2 > self.capacity {
@@ -225,7 +210,6 @@ impl ConnectionTable {
         Ok(Installation { entries, evicted })
     }
 
-    /// Chooses a connection of the family `of` to evict.
     fn victim(&mut self, of: usize, now: Duration) -> Option<u64> {
         let connections = &self.connections;
         let at = self.victims.iter().rposition(|id| {
@@ -236,7 +220,6 @@ impl ConnectionTable {
         Some(self.victims.remove(at))
     }
 
-    /// Removes a connection; returns `None` if it does not exist.
     pub fn leave(&mut self, id: u64) -> Option<Left> {
         let held = self.connections.remove(&id)?;
         for key in &held.keys {
@@ -256,31 +239,28 @@ impl ConnectionTable {
         Some(Left { connection: held.connection, keys: held.keys })
     }
 
-    /// Returns the keys of a connection, in the order of [`Installation::entries`].
     #[must_use]
     pub fn keys(&self, id: u64) -> Option<[Key; 2]> {
         Some(self.connections.get(&id)?.keys)
     }
 
-    /// Returns a connection, if it is offloaded or dropped.
     #[must_use]
     pub fn connection(&self, id: u64) -> Option<Connection> {
         self.connections.get(&id).map(|held| held.connection)
     }
 
-    /// Returns the number of the connection's current installation.
+    /// Returns the serial number of a connection's installation.
     #[must_use]
     pub fn installation(&self, id: u64) -> Option<u64> {
         self.connections.get(&id).map(|held| held.installation)
     }
 
-    /// Returns the IDs of all connections.
     #[must_use]
     pub fn all(&self) -> Vec<u64> {
         self.connections.keys().copied().collect()
     }
 
-    /// Returns the ends with an endpoint that may differ after these changes.
+    /// Returns the destinations that the changes may affect.
     #[must_use]
     pub fn touched(&self, changes: &[DependencyChange]) -> Vec<Destination> {
         let stations = self.stations.iter();
@@ -292,8 +272,8 @@ impl ConnectionTable {
             .collect()
     }
 
-    /// Updates the endpoint of a destination (`None` if unknown). Returns connections with wrong
-    /// entries.
+    /// Updates the endpoint of a destination; `None` if unknown. Returns the connections with
+    /// outdated entries.
     pub fn moved(&mut self, destination: Destination, endpoint: Option<Endpoint>) -> Vec<u64> {
         let Some(station) = self.stations.get_mut(&destination) else { return Vec::new() };
         match endpoint {
@@ -305,7 +285,7 @@ impl ConnectionTable {
         }
     }
 
-    /// Returns the growth of a connection's entry; `None` if it is unknown, dropped or unchanged.
+    /// Returns the growth of an entry; `None` if the entry is unknown, dropping or unchanged.
     pub fn read(&mut self, key: &Key, reading: EntryReading, now: Duration) -> Option<EntryGrowth> {
         let slot = self.keys.get_mut(key)?;
         let (id, direction) = (slot.id, slot.direction);
@@ -343,22 +323,21 @@ impl ConnectionTable {
         }
     }
 
-    /// Returns the counters that an adopted entry had; `None` if it is unknown or they are zero.
+    /// Returns the initial counters of an adopted entry as growth; `None` if unknown or zero.
     pub fn inherit(&mut self, key: &Key, counters: Counters, now: Duration) -> Option<EntryGrowth> {
         let growth = self.read(key, EntryReading { counters, ..EntryReading::default() }, now)?;
         Some(EntryGrowth { inherited: true, ..growth })
     }
 
-    /// Reports whether the entry of `key` belongs to a connection.
     #[must_use]
     pub fn knows(&self, key: &Key) -> bool {
         self.keys.contains_key(key)
     }
 
-    /// Orders the candidates for eviction. Called after all entries were read.
+    /// Ranks the candidates for eviction. Called after each reading of the maps.
     pub fn rank(&mut self, now: Duration) {
         self.victims.clear();
-        // New connections fit without eviction while a sixteenth is free.
+        // No eviction is needed while a sixteenth of the table is free.
         if self.used.iter().all(|used| used + self.capacity / 16 < self.capacity) {
             return;
         }
@@ -369,8 +348,8 @@ impl ConnectionTable {
         self.victims = idle.into_iter().map(|(_, id)| id).collect();
     }
 
-    /// Returns timeouts to set in conntrack for connections with less than half of their time left.
-    /// Called once a second.
+    /// Returns the timeouts to set in conntrack for connections with less than half of their time
+    /// left. Called once a second.
     pub fn extensions(&mut self, now: Duration, timeouts: &Timeouts) -> Vec<Extension> {
         let mut found = Vec::new();
         for held in self.connections.values_mut() {
@@ -385,13 +364,12 @@ impl ConnectionTable {
         found
     }
 
-    /// Returns the last timeout of a connection that is about to be removed.
+    /// Returns the timeout to set in conntrack before a connection is removed.
     #[must_use]
     pub fn last_extension(&self, id: u64, now: Duration, timeouts: &Timeouts) -> Option<Extension> {
         self.connections.get(&id)?.extension(now, timeouts)
     }
 
-    /// Returns the dropped connections with an end in `network`.
     #[must_use]
     pub fn rejected(&self, network: Network) -> Vec<u64> {
         let of = |held: &Held| {
@@ -400,7 +378,6 @@ impl ConnectionTable {
         self.connections.iter().filter(|(_, held)| of(held)).map(|(id, _)| *id).collect()
     }
 
-    /// Returns the dropped connections that have reached their time limit.
     #[must_use]
     pub fn expired(&self, now: Duration) -> Vec<u64> {
         let over = |held: &Held| matches!(held.fate, Fate::Dropped { until, .. } if until <= now);
@@ -408,7 +385,6 @@ impl ConnectionTable {
     }
 }
 
-/// Returns both ends of a connection with these endpoints.
 fn destinations(connection: &Connection, ends: &[Endpoint; 2]) -> [Destination; 2] {
     let [initiator, responder] = ends;
     [
@@ -421,15 +397,16 @@ fn family(key: &Key) -> usize {
     usize::from(key.src.is_ipv6())
 }
 
-/// Returns the rank for eviction, lowest first; `None` protects the connection. New connections
-/// come before those with many packets, so that a host with many new connections evicts its own.
+/// Returns the rank for eviction, lowest first; `None` if the connection must stay. New connections
+/// come first, so that a scan evicts its own connections.
 fn rank(held: &Held, now: Duration) -> Option<(bool, Duration)> {
     if matches!(held.fate, Fate::Dropped { .. }) {
         return None;
     }
-    let real = held.packets >= SLIGHT;
+    let is_established = held.packets >= NEW_PACKETS;
     let idle = now.saturating_sub(held.active);
-    (idle >= if real { IDLE } else { SLIGHT_IDLE }).then_some((real, held.active))
+    let timeout = if is_established { IDLE_TIMEOUT } else { NEW_IDLE_TIMEOUT };
+    (idle >= timeout).then_some((is_established, held.active))
 }
 
 #[cfg(test)]

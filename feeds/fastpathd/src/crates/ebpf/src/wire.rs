@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Converts keys and entries to and from the form of the maps in `layout.rs`.
+//! Converts keys and entries to and from their binary form in `layout.rs`.
 
 use std::net::IpAddr;
 
@@ -29,7 +29,7 @@ fn encap(encap: &Encapsulation) -> layout::Encap {
     }
 }
 
-/// Converts an encapsulation. Session 0 means none: PPPoE reserves it for discovery (RFC 2516).
+/// Session 0 means no PPPoE: RFC 2516 reserves it for discovery.
 fn encapsulation(encap: layout::Encap) -> Encapsulation {
     let session = Some(u16::from_be_bytes(encap.session)).filter(|session| *session != 0);
     Encapsulation { outer: tag_of(encap.outer), inner: tag_of(encap.inner), session }

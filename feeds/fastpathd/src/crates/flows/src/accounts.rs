@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! Sums flows, bytes and packets by path, and computes rates and the offload ratio.
-//! `table/credit.rs` decides which path a flow's bytes count for.
 
 use std::collections::VecDeque;
 
@@ -13,10 +12,9 @@ use crate::totals::{PathTotals, Paths, Ratio, Totals};
 pub(crate) const PATHS: usize = Path::ALL.len();
 /// Span of the current offload ratio.
 const RECENT_MS: Millis = 10_000;
-/// The current ratio is `None` below this many bytes in the span.
-const QUIET_BYTES: u64 = 10_000;
-/// Minimum time between two readings for a rate.
-const GAP_MS: Millis = 200;
+/// Minimum traffic within the span for a current offload ratio.
+const MIN_BYTES: u64 = 10_000;
+const MIN_GAP_MS: Millis = 200;
 
 pub(crate) type ByPath<T> = [T; PATHS];
 
@@ -38,12 +36,12 @@ pub(crate) struct Accounts {
     packets: ByPath<u64>,
     bps: ByPath<f64>,
     pps: ByPath<f64>,
-    /// Sums at the ends of the dumps of the last 10 s, and of the dump before.
+    /// Sums at the ends of the dumps of the last 10 s and of the dump before.
     recent: VecDeque<Reading>,
 }
 
 impl Accounts {
-    /// `reason` also decides whether the flow counts as local.
+    /// Counts a new flow. `reason` also determines whether it is local.
     pub(crate) fn enter(&mut self, path: Path, reason: Option<Reason>) {
         *self.number(path, reason) += 1;
         if let Some(reason) = reason {
@@ -51,7 +49,7 @@ impl Accounts {
         }
     }
 
-    /// Takes the path and the reason with which the flow entered.
+    /// Removes a flow. Path and reason must be those of [`enter`](Self::enter).
     pub(crate) fn leave(&mut self, path: Path, reason: Option<Reason>) {
         let number = self.number(path, reason);
         *number = number.saturating_sub(1);
@@ -61,7 +59,6 @@ impl Accounts {
         }
     }
 
-    /// Returns the current number of flows for each reason.
     pub(crate) fn reasons(&self) -> impl Iterator<Item = (Reason, u64)> {
         Reason::ALL.into_iter().zip(self.reasons)
     }
@@ -79,11 +76,11 @@ impl Accounts {
         self.packets[path as usize] = self.packets[path as usize].saturating_add(delta.packets);
     }
 
-    /// Computes rates since the last reading, once a dump has updated all counters.
+    /// Computes rates since the last reading. Called at the end of each dump.
     pub(crate) fn read(&mut self, now: Millis) {
         if let Some(last) = self.recent.back() {
             let gap = now - last.at;
-            if gap < GAP_MS {
+            if gap < MIN_GAP_MS {
                 return;
             }
             self.bps = per_second(&self.bytes, &last.bytes, gap).map(|bytes| bytes * 8.0);
@@ -115,7 +112,7 @@ impl Accounts {
         let before = self.recent.front().map_or(self.bytes, |reading| reading.bytes);
         let last = self.recent.back().map_or(self.bytes, |reading| reading.bytes);
         let now = std::array::from_fn(|i| last[i].saturating_sub(before[i]));
-        let ratio = Ratio { now: ratio(&now, QUIET_BYTES), total: ratio(&self.bytes, 1) };
+        let ratio = Ratio { now: ratio(&now, MIN_BYTES), total: ratio(&self.bytes, 1) };
         let ended_flows = self.flows[Path::Ended as usize];
         Totals { paths, local_flows: self.local, ended_flows, ratio }
     }

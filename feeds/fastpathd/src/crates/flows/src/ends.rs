@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Index of flows by protocol and both ends in all three views of NAT, to find the flow of an
-//! alert. Protocols without ports are not indexed; `table/find.rs` searches for them.
+//! Index of flows by protocol and both ends, before, during and after NAT. Used to find the flow of
+//! an alert. Protocols without ports are not indexed.
 
 use std::hash::{BuildHasher, Hash, Hasher};
 use std::net::IpAddr;
@@ -12,7 +12,7 @@ use crate::proto::has_ports;
 
 type End = (IpAddr, u16);
 
-/// Both ends of a connection, independent of the direction.
+/// Protocol and both ends of a connection, independent of the direction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct EndPair {
     proto: u8,
@@ -27,8 +27,7 @@ impl EndPair {
 }
 
 impl Hash for EndPair {
-    /// Hashes three integers: the derived implementation takes three times as long, and each new
-    /// flow is hashed.
+    /// Hashes three integers, which is three times as fast as the derived implementation.
     fn hash<H: Hasher>(&self, state: &mut H) {
         let bits = |address| match address {
             IpAddr::V4(v4) => u128::from(v4.to_bits()),
@@ -41,7 +40,7 @@ impl Hash for EndPair {
     }
 }
 
-/// Where packets of a flow are observed, which decides their addresses under NAT.
+/// Point of observation, which determines the addresses of translated packets.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum View {
     /// Before NAT, as the initiator sends packets.
@@ -53,7 +52,6 @@ pub(crate) enum View {
 }
 
 impl View {
-    /// Returns the ends of `flow` in this view.
     pub(crate) fn pair(self, flow: &Flow) -> EndPair {
         let (orig, reply) = (&flow.orig, &flow.reply);
         let (opener, server) = ((orig.src, orig.sport), (reply.src, reply.sport));
@@ -65,7 +63,7 @@ impl View {
         EndPair::new(orig.proto, a, b)
     }
 
-    /// Returns the distinct views of `flow`; a single one without NAT.
+    /// Returns the views of `flow` with different ends; a single view without NAT.
     fn of(flow: &Flow) -> impl Iterator<Item = Self> {
         let (orig, reply) = (&flow.orig, &flow.reply);
         let called = (orig.dst, orig.dport) == (reply.src, reply.sport);
@@ -76,7 +74,7 @@ impl View {
     }
 }
 
-/// Position in the table of flows and a view, packed into 32 bits: room for a billion flows.
+/// Position of a flow and a view, packed into 32 bits; sufficient for a billion flows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct ViewOf(u32);
 
@@ -99,24 +97,23 @@ impl ViewOf {
     }
 }
 
-/// Caches the hash of the pair, so that growing the index does not visit every flow.
+/// Index entry. Caches the hash of the pair, so that growing the index reads no flows.
 #[derive(Debug, Clone, Copy)]
 struct Slot {
     hash: u32,
     place: ViewOf,
 }
 
-/// Copies `hash` into both halves, because the hash table uses bits from both ends.
+/// Copies `hash` into both halves, because the hash table uses the highest and the lowest bits.
 fn spread(hash: u32) -> u64 {
     u64::from(hash) << 32 | u64::from(hash)
 }
 
-/// Flows by each view of their ends. Excludes protocols without ports: all pings between two hosts
-/// would share a key.
+/// Flows by the ends in each view. Excludes protocols without ports, because all pings between two
+/// hosts would share a key.
 #[derive(Debug, Default)]
 pub(crate) struct ByEnds {
     slots: HashTable<Slot>,
-    /// Keyed hash, because remote hosts choose addresses and ports.
     hasher: DefaultHashBuilder,
 }
 
@@ -137,7 +134,7 @@ impl ByEnds {
         self.change(flows, position, None);
     }
 
-    /// Updates the index before the flow at `from` moves to `to`.
+    /// Updates the position of a flow. Called before the flow moves.
     pub(crate) fn moved(&mut self, flows: &[Flow], from: usize, to: usize) {
         self.change(flows, from, Some(to));
     }
@@ -159,7 +156,6 @@ impl ByEnds {
         }
     }
 
-    /// Releases unused memory.
     pub(crate) fn shrink(&mut self) {
         self.slots.shrink_to(self.slots.len() * 2, |slot| spread(slot.hash));
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Engine in force, exclusions and `passed` bits of the connection mark, set by the daemon.
+//! Engine settings in force, as set by the daemon.
 
 use std::collections::BTreeSet;
 use std::net::IpAddr;
@@ -11,17 +11,16 @@ use model::{Engine, Exclude, FlowFacts, PacketChain, RuleName};
 pub struct EngineState {
     /// Engine in force, not the configured one.
     pub engine: Engine,
-    /// Rules of the configuration that keep flows on the slow path.
     pub excludes: Vec<Exclude>,
-    /// Hosts that keep moving; their flows stay on the slow path.
+    /// Roaming hosts, whose flows stay on the slow path.
     pub roaming: BTreeSet<IpAddr>,
-    /// Number of first packets of each flow that stay on the slow path.
+    /// Number of packets at the start of each flow that stay on the slow path.
     pub slow_packets: u32,
-    /// Mark bits that the last rules set on packets from and to the initiator; 0 if unused.
+    /// Mark bits that the rules set last, on packets from and to the initiator; 0 if unused.
     pub passed: [u32; 2],
     /// Chains of other programs with rules that act on each packet.
     pub packet_chains: Vec<PacketChain>,
-    /// Rules of other programs changed and have not been read yet, so eBPF offloads no flow.
+    /// Changed rules of other programs have not been read, so eBPF offloads no new flow.
     pub unread: bool,
 }
 
@@ -40,14 +39,13 @@ impl Default for EngineState {
 }
 
 impl EngineState {
-    /// Returns whether either end is a roaming host.
     pub(crate) fn roams(&self, orig: &Tuple, reply: &Tuple) -> bool {
         let ends = [orig.src, reply.src];
         !self.roaming.is_empty() && ends.iter().any(|end| self.roaming.contains(end))
     }
 
     /// Returns whether an exclusion keeps the flow on the slow path permanently, and the number of
-    /// first packets that stay there otherwise.
+    /// packets at its start that stay there.
     pub(crate) fn kept(&self, orig: &Tuple, reply: &Tuple) -> (bool, u32) {
         let mut first = self.slow_packets;
         for exclude in self.excludes.iter().filter(|exclude| exclude.matches(orig, reply)) {
@@ -59,7 +57,7 @@ impl EngineState {
         (false, first)
     }
 
-    /// Returns the first rule acting on each packet that packets of the flow reach.
+    /// Returns the first rule for each packet that the flow reaches.
     pub(crate) fn rule_reached(&self, flow: &FlowFacts<'_>) -> Option<&RuleName> {
         self.packet_chains.iter().find_map(|chain| chain.reached(flow))
     }

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! One flow of the table: counters, rates and the steps of its life. Detects counter resets, and
-//! new connections with the tuple of an old one.
+//! One flow: counters, rates and history of paths. Detects counter resets and reused tuples.
 
 use std::net::IpAddr;
 
@@ -18,13 +17,13 @@ use crate::report::Reported;
 use crate::stack::ByStack;
 use crate::time::Millis;
 
-/// Minimum time between readings for a rate; a dump may contain an entry twice.
-const READING_GAP_MS: Millis = 100;
+/// Minimum time between readings for a rate, because a dump may contain an entry twice.
+const MIN_READING_GAP_MS: Millis = 100;
 /// Factor by which a rate decays with each reading without new bytes.
 const FADE: f32 = 0.3;
-/// A flow without new bytes for this long has rate 0.
-const QUIET_MS: Millis = 5000;
-/// Maximum steps kept: the first one and the latest.
+/// Time without new bytes after which the rate is 0.
+const QUIET_TIMEOUT_MS: Millis = 5000;
+/// Maximum steps kept: the first step and the latest steps.
 const MAX_STEPS: usize = 16;
 
 #[derive(Debug, Clone, Copy)]
@@ -35,18 +34,17 @@ pub(crate) struct PathStep {
     pub(crate) state: Option<TcpState>,
 }
 
-/// Baseline for the next reading of a flow's counters.
+/// State of the counters before the next reading.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Reading {
-    /// No previous reading; the counters include traffic from before the flow was watched.
+    /// Not read yet; the counters include traffic from before the flow was known.
     Foreign,
-    /// No previous reading; all counted traffic is new.
+    /// Not read yet; all counted traffic is new.
     Ours,
-    /// The previous reading.
     Done,
 }
 
-/// Both ends of a flow on one side of NAT.
+/// Both ends of a flow, before or after NAT.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Ends {
     pub(crate) src: IpAddr,
@@ -55,58 +53,54 @@ pub(crate) struct Ends {
     pub(crate) dport: u16,
 }
 
-/// Growth between two readings, from and to the initiator.
+/// Counter growth between two readings, from and to the initiator.
 pub(crate) type Delta = [Counters; 2];
 
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Growth {
     pub(crate) delta: Delta,
-    /// Kernel counters of both directions at the previous reading; 0 for a counter reset since
-    /// then.
+    /// Sum of the kernel counters of both directions at the previous reading; 0 after a reset.
     pub(crate) before: Counters,
 }
 
 #[derive(Debug, Clone)]
 #[expect(clippy::struct_excessive_bools, reason = "independent facts, a byte each")]
 pub(crate) struct Flow {
-    /// Kernel id in the low 32 bits; a serial number above it if two flows share the id.
+    /// Kernel id in the low 32 bits, and a serial number above if two flows share the id.
     pub(crate) id: u64,
     pub(crate) orig: Tuple,
     pub(crate) reply: Tuple,
     pub(crate) up: Counters,
     pub(crate) down: Counters,
-    /// Offset of our sums from the kernel's counters: the sums at the last reset, plus traffic that
-    /// the kernel did not count.
+    /// Offset of our sums from the kernel's counters: sums at the last reset, and traffic not
+    /// counted by the kernel.
     pub(crate) zeroed: Option<Box<Delta>>,
     pub(crate) offloaded_bytes: u64,
     /// Bits per second.
     pub(crate) up_bps: f32,
     pub(crate) down_bps: f32,
     pub(crate) born: Millis,
-    /// When the counters were last read.
     pub(crate) counted: Millis,
-    /// When the counters were last seen to grow.
+    /// Time of the last reading with growth.
     pub(crate) active: Millis,
-    /// When the flow became eligible for the flowtable.
+    /// Time since which the flow is eligible for the flowtable.
     pub(crate) eligible: Millis,
     pub(crate) life: Vec<PathStep>,
     pub(crate) initiator: Number,
     pub(crate) responder: Number,
     pub(crate) src_name: Number,
     pub(crate) dst_name: Number,
-    /// Network generation in which sides and names were looked up.
     pub(crate) generation: u64,
     pub(crate) status: Status,
     pub(crate) mark: u32,
-    /// Low bits of the kernel's start time in ms, to distinguish connections; 0 if unknown.
+    /// Low bits of the start time in ms, to distinguish connections; 0 if unknown.
     pub(crate) started: u32,
-    /// Number of the current dump when a dump or an event last showed the flow.
+    /// Number of the dump during which the flow was last reported by a dump or an event.
     pub(crate) seen: u32,
     pub(crate) zone: u16,
     pub(crate) path: Path,
-    /// Best path other than inspection since the last reading; `None` if there was no other.
+    /// Best path since the last reading, apart from inspection; `None` if only inspected.
     pub(crate) best_path: Option<Path>,
-    /// Inspected at some time since the last reading.
     pub(crate) inspected: bool,
     pub(crate) action: Action,
     pub(crate) inspection: InspectionStatus,
@@ -116,18 +110,16 @@ pub(crate) struct Flow {
     pub(crate) seq_adjust: bool,
     pub(crate) local: bool,
     pub(crate) multicast: bool,
-    /// `None` if the destination alone decides the route.
+    /// `None` if the route depends only on the destination.
     pub(crate) route: Option<Box<FlowRoute>>,
-    /// Best that a flowtable can do for packets from the initiator and from the responder.
     pub(crate) reach: [Reach; 2],
-    /// Counts of missed and encrypted packets; `None` if there were none.
     pub(crate) by_stack: Option<Box<ByStack>>,
     pub(crate) reading: Reading,
     pub(crate) offload: OffloadState,
     pub(crate) rules: Passed,
-    /// Bytes forwarded by eBPF since the rates were computed, from and to the initiator.
+    /// Bytes forwarded by eBPF since the last rate, from and to the initiator.
     pub(crate) unrated: [u64; 2],
-    /// Sums reported in records so far; `None` before the first record.
+    /// Sums of all flow records; `None` before the first record.
     pub(crate) reported: Option<Box<Reported>>,
 }
 
@@ -186,25 +178,22 @@ impl Flow {
         id
     }
 
-    /// Returns whether `entry` belongs to this connection.
     pub(crate) fn is(&self, entry: &Entry) -> bool {
         self.kernel_id() == entry.id && self.zone == entry.zone && self.orig == entry.orig
     }
 
-    /// Returns the ends before NAT, as the initiator sees them. ICMP has id and type instead of
-    /// ports.
+    /// Returns the ends before NAT. The ports are ICMP id and type for ICMP.
     pub(crate) fn near(&self) -> Ends {
         let Tuple { src, dst, sport, dport, .. } = self.orig;
         let dport = if self.is_icmp() { dport >> 8 } else { dport };
         Ends { src, sport, dst, dport }
     }
 
-    /// Returns the ends after NAT, as the responder sees them. ICMP has id and type instead of
-    /// ports.
+    /// Returns the ends after NAT. The ports are ICMP id and type for ICMP.
     pub(crate) fn far(&self) -> Ends {
         let Tuple { src, dst, sport, dport, .. } = self.reply;
         if self.is_icmp() {
-            // ICMP replies have the id in the same field, but another type.
+            // ICMP replies have the id in the same field, and another type.
             return Ends { src: dst, sport, dst: src, dport: self.orig.dport >> 8 };
         }
         Ends { src: dst, sport: dport, dst: src, dport: sport }
@@ -214,30 +203,28 @@ impl Flow {
         matches!(self.orig.proto, ICMP | ICMPV6)
     }
 
-    /// Returns the sum of both directions.
     pub(crate) fn bytes(&self) -> u64 {
         self.up.bytes.saturating_add(self.down.bytes)
     }
 
-    /// Returns the kernel's packet count of both directions, as rules read it.
+    /// Returns the kernel's packet count of both directions, which rules use.
     pub(crate) fn kernel_packets(&self) -> u64 {
         let [up, down] = self.zeroed.as_deref().copied().unwrap_or_default();
         let shown = self.up.packets.saturating_add(self.down.packets);
         shown.saturating_sub(up.packets.saturating_add(down.packets))
     }
 
-    /// Returns the sum of both directions in bits per second.
     pub(crate) fn bps(&self) -> f32 {
         self.up_bps + self.down_bps
     }
 
-    /// Returns the best that each direction can reach. With the engine off, a flowtable belongs to
-    /// another program and its devices are unknown.
+    /// Returns the reach of a flowtable for each direction. With the engine off, a flowtable
+    /// belongs to another program, and its devices are unknown.
     pub(crate) fn reach_of(&self, engine: Engine) -> [Reach; 2] {
         if engine == Engine::Off { [Reach::Hardware; 2] } else { self.reach }
     }
 
-    /// Returns the directions in hardware. Conntrack shows only that a driver took at least one.
+    /// Returns the directions in hardware. Conntrack has one bit for both directions.
     pub(crate) fn hardware(&self, engine: Engine) -> HardwareDirection {
         if self.path != Path::Hardware {
             return HardwareDirection::None;
@@ -257,9 +244,9 @@ impl Flow {
         [self.orig.src, self.orig.dst, self.reply.src, self.reply.dst]
     }
 
-    /// Adopts the values of `entry` except the counters. Only a dump (`whole`) or the end of the
-    /// connection clears the offload bits: an event may be older than the last dump, and setting
-    /// the bits sends no event. An event without a mark does not mean that the mark is zero.
+    /// Adopts all values of `entry` except the counters. `whole`: the entry is from a dump or
+    /// lookup. An event may be older than the last dump, so it clears the offload bits only when
+    /// the connection ends. An event without a mark leaves the mark unchanged.
     pub(crate) fn update(&mut self, entry: &Entry, whole: bool) {
         let ending = entry.tcp_state.is_some_and(|state| state > TcpState::Established);
         let kept = self.status.0 & (Status::OFFLOAD | Status::HW_OFFLOAD).0;
@@ -274,7 +261,7 @@ impl Flow {
         self.seq_adjust = entry.seq_adjust;
     }
 
-    /// Adopts counters without a delta, because they grew before the flow was watched.
+    /// Adopts counters without crediting them, because they grew before the flow was known.
     pub(crate) fn baseline(&mut self, entry: &Entry, now: Millis) {
         self.counted = now;
         let zero = self.zeroed.as_deref().copied().unwrap_or_default();
@@ -287,7 +274,7 @@ impl Flow {
     }
 
     /// Returns whether `entry` is a new connection with the same tuple and id. Lower counters alone
-    /// do not prove that, because re-inspection and other programs reset counters.
+    /// may be a reset by re-inspection or another program.
     pub(crate) fn restarted(&self, entry: &Entry) -> bool {
         let known = (self.started != 0).then_some(self.started);
         if let Some((known, new)) = known.zip(started(entry)) {
@@ -302,23 +289,23 @@ impl Flow {
         let zero = self.zeroed.as_deref().copied().unwrap_or_default();
         let shrunk = backwards(entry.orig_counters, zero[0], self.up)
             || backwards(entry.reply_counters, zero[1], self.down);
-        // A connection cannot lose its reply or return to its handshake.
+        // A connection cannot lose its reply or return to the handshake.
         let fresh = matches!(entry.tcp_state, Some(TcpState::SynSent | TcpState::SynRecv));
         let old = self.status.has(Status::SEEN_REPLY);
         let older = self.tcp_state.is_some_and(|state| state >= TcpState::Established);
         shrunk && ((old && !entry.status.has(Status::SEEN_REPLY)) || (older && fresh))
     }
 
-    /// Records that the kernel's counters restart at zero; ours continue.
+    /// Records that the kernel's counters restart at 0, so that our sums continue.
     pub(crate) fn set_to_zero(&mut self) {
         self.zeroed = Some(Box::new([self.up, self.down]));
     }
 
-    /// Reads the counters of `entry`; `last` reads them even shortly after the previous reading.
+    /// Reads the counters of `entry`. `last` reads them even shortly after the previous reading.
     pub(crate) fn count(&mut self, entry: &Entry, now: Millis, last: bool) -> Option<Growth> {
         let read = [entry.orig_counters?, entry.reply_counters?];
         let gap = now - self.counted;
-        let soon = gap < READING_GAP_MS;
+        let soon = gap < MIN_READING_GAP_MS;
         if soon && !last && self.reading == Reading::Done {
             return None;
         }
@@ -326,7 +313,7 @@ impl Flow {
         if growth.delta != Delta::default() {
             self.active = now;
         }
-        let silent = self.path == Path::Ended || now - self.active > QUIET_MS;
+        let silent = self.path == Path::Ended || now - self.active > QUIET_TIMEOUT_MS;
         if !soon {
             let [up, down] = std::mem::take(&mut self.unrated);
             self.up_bps = rate(growth.delta[0].bytes + up, gap, self.up_bps, silent);
@@ -337,16 +324,16 @@ impl Flow {
         Some(growth)
     }
 
-    /// Adds the growth of the kernel's counters. A lower value means that a counter was reset;
-    /// growth between the last reading and the reset is lost, and a reset counter that exceeds its
-    /// old value again is not detected.
+    /// Adds the growth of the kernel's counters. A lower value is a reset; growth between the last
+    /// reading and the reset is lost. A reset is not detected if the counter has grown beyond its
+    /// previous value.
     fn grow(&mut self, read: Delta) -> Growth {
         let mut zero = self.zeroed.as_deref().copied().unwrap_or_default();
         let known = zero;
         let mut shown = [self.up, self.down];
         let mut growth = Growth { delta: Delta::default(), before: Counters::default() };
         for i in 0..2 {
-            // Check each number separately, because the kernel resets them one after the other.
+            // Check each counter separately, because the kernel does not reset them at once.
             let (delta, before) = (&mut growth.delta[i], &mut growth.before);
             let grown = advance(&mut shown[i].bytes, &mut zero[i].bytes, read[i].bytes);
             (delta.bytes, before.bytes) = (grown.0, before.bytes.saturating_add(grown.1));
@@ -360,14 +347,14 @@ impl Flow {
         growth
     }
 
-    /// Starts a new accounting period, after the counters were read and credited to a path.
+    /// Starts the next period of accounting, after the counters were credited.
     pub(crate) fn credited(&mut self) {
         self.inspected = self.path == Path::Inspect;
         self.best_path = (!self.inspected).then(|| self.counted_path());
     }
 
-    /// Returns the path of packets that the kernel counts. It does not count packets forwarded by
-    /// eBPF, and the last packets of an ended connection are slow.
+    /// Returns the path of packets that the kernel counts. The kernel does not count packets
+    /// forwarded by eBPF, and packets after the end are slow.
     fn counted_path(&self) -> Path {
         match self.path {
             Path::Ebpf | Path::Ended => Path::Slow,
@@ -375,12 +362,12 @@ impl Flow {
         }
     }
 
-    /// Returns how long after becoming eligible the flow had its last packet; 0 if not eligible.
+    /// Returns the time between becoming eligible and the last packet; 0 if not eligible.
     pub(crate) fn active_for(&self) -> Millis {
         if waiting(self.reason) { self.active - self.eligible } else { 0 }
     }
 
-    /// Sets path and reason; returns whether they are new.
+    /// Sets path and reason. Returns whether they have changed.
     pub(crate) fn decide(&mut self, path: Path, reason: Option<Reason>, now: Millis) -> bool {
         if self.path == path && self.reason == reason && !self.life.is_empty() {
             return false;
@@ -415,8 +402,8 @@ fn sum(a: Counters, b: Counters) -> Counters {
     }
 }
 
-/// Adds the growth of `read` to `shown`; returns the growth and the previous reading. A lower
-/// `read` means that the counter was reset.
+/// Adds the growth of a counter to `shown`. Returns the growth and the previous reading, which is 0
+/// after a reset.
 fn advance(shown: &mut u64, zero: &mut u64, read: u64) -> (u64, u64) {
     let mut before = shown.saturating_sub(*zero);
     if read < before {
@@ -427,19 +414,18 @@ fn advance(shown: &mut u64, zero: &mut u64, read: u64) -> (u64, u64) {
     (grown, before)
 }
 
-/// Returns the low bits of the kernel's start time in ms; `None` if the kernel has no timestamp.
+/// Returns the low bits of the start time in ms; `None` without a timestamp.
 fn started(entry: &Entry) -> Option<u32> {
     #[expect(clippy::cast_possible_truncation, reason = "49 days apart differ in the rest")]
     let low = entry.start_ns.map(|ns| (ns / 1_000_000) as u32);
     low.filter(|low| *low != 0)
 }
 
-/// Returns whether only the kernel's decision keeps a flow with this reason off the flowtable.
+/// Returns whether the flow is eligible and the kernel decides about the offload.
 fn waiting(reason: Option<Reason>) -> bool {
     matches!(reason, Some(Reason::Pending | Reason::NotTaken))
 }
 
-/// Returns the new rate in bits per second.
 fn rate(grown: u64, gap: Millis, before: f32, silent: bool) -> f32 {
     #[expect(clippy::cast_precision_loss, reason = "seven digits are plenty for a rate")]
     match (grown, silent) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Route of a flow that depends on more than its destination. Most flows have none.
+//! Route of a flow that depends on more than its destination.
 
 use model::{NextHop, Routing};
 
@@ -13,7 +13,7 @@ pub(crate) struct FlowRoute {
 }
 
 impl FlowRoute {
-    /// Returns `None` for a flow that is routed by its destination.
+    /// Returns `None` for a route that depends only on the destination.
     pub(crate) fn new(routing: Routing, mark: u32) -> Option<Box<Self>> {
         match routing {
             Routing::Destination => None,
@@ -23,7 +23,6 @@ impl FlowRoute {
         }
     }
 
-    /// Returns whether an answer of the kernel is pending.
     pub(crate) fn is_open(&self) -> bool {
         match self.routing {
             Routing::Asked

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Sums flows by host, service, VLAN or path, and compares the groups.
+//! Groups flows by host, service, VLAN or path.
 
 use std::cmp::Ordering;
 use std::net::IpAddr;
@@ -29,7 +29,7 @@ pub(crate) enum GroupKey {
 
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Sum {
-    /// Number of a host name or, for a VLAN, of a side.
+    /// Number of a host name; for a VLAN, number of a side.
     name: Number,
     flows: u64,
     offloaded: u64,
@@ -40,7 +40,7 @@ pub(crate) struct Sum {
 }
 
 impl Sum {
-    /// Adds a flow; `turned` swaps the directions, as seen from the responder.
+    /// Adds a flow. `turned` swaps the directions.
     fn add(&mut self, flow: &Flow, name: Number, turned: bool) {
         if self.name == 0 {
             self.name = name;
@@ -92,7 +92,6 @@ impl<'a> Sums<'a> {
         self.lines.entry(key).or_default().add(flow, name, turned);
     }
 
-    /// A flow between two hosts behind the router counts for both.
     fn add_host(&mut self, flow: &Flow) {
         let [initiator, responder] =
             [flow.initiator, flow.responder].map(|number| self.table.side(number));
@@ -116,20 +115,19 @@ impl<'a> Sums<'a> {
         }
     }
 
-    /// Returns the groups unsorted.
     pub(crate) fn into_list(self) -> Vec<Line> {
         self.lines.into_iter().collect()
     }
 }
 
 /// Returns whether initiator and responder are hosts behind the router. An initiator without a zone
-/// counts as inside unless the responder is inside.
+/// counts as a host unless the responder is one.
 pub(crate) fn inside_ends(initiator: Option<&Side>, responder: Option<&Side>) -> [bool; 2] {
     let responder = inside(responder) == Some(true);
     [inside(initiator).unwrap_or(!responder), responder]
 }
 
-/// Returns whether a side is behind the router by its firewall zone; `None` without a zone.
+/// Returns whether the zone of a side is behind the router; `None` without a zone.
 fn inside(side: Option<&Side>) -> Option<bool> {
     let side = side?;
     (!side.zone.is_empty()).then_some(!side.outer)
@@ -140,7 +138,7 @@ fn service(flow: &Flow) -> GroupKey {
     GroupKey::Service(flow.orig.proto, port)
 }
 
-/// Returns the ascending comparison of groups by a column; `None` for a column of flows.
+/// Returns the ascending comparison of groups by a column; `None` if groups lack the column.
 pub(crate) fn comparison(sort: Sort) -> Option<fn(&FlowTable, &Line, &Line) -> Ordering> {
     Some(match sort {
         Sort::Key => |_, a: &Line, b: &Line| a.0.cmp(&b.0),
@@ -168,7 +166,6 @@ fn name<'a>(table: &'a FlowTable, (key, sum): &Line) -> &'a str {
     }
 }
 
-/// Converts a group to a row of `top`.
 pub(crate) fn top_row<'a>(table: &'a FlowTable, line: &Line) -> TopRow<'a> {
     let (key, sum) = line;
     TopRow {

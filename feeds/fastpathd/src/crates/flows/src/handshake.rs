@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Handshake between flow table and eBPF engine, one state machine per flow, and the version of the
-//! firewall rules that a flow has passed. See `docs/design/offload-handshake.md`.
-//!
-//! Pure: an event goes in; the next state and at most one action come out.
+//! Handshake between flow table and eBPF engine, a state machine per flow. Also tracks the version
+//! of the firewall rules that a flow has passed. See `docs/design/offload-handshake.md`.
 #![deny(clippy::wildcard_enum_match_arm, clippy::match_wildcard_for_single_variants)]
 
 use model::Connection;
@@ -12,20 +10,17 @@ use crate::path::Reason;
 /// Requests of the flow table to the eBPF engine and to conntrack.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OffloadRequest {
-    /// Install inactive entries for this connection, and report the outcome with
+    /// Install waiting entries for this connection. Report the outcome with
     /// [`installed`](crate::FlowTable::installed).
     Install(Connection),
-    /// Disable conntrack's TCP window tracking for this connection, look it up after all packets
-    /// that missed the entries, and report the outcome with
-    /// [`confirmed`](crate::FlowTable::confirmed). Window tracking would reject packets that
-    /// acknowledge data forwarded by eBPF.
+    /// Disable conntrack's TCP window tracking for this connection, which would reject packets that
+    /// acknowledge data forwarded by eBPF. Look the connection up after all packets that missed the
+    /// entries. Report the outcome with [`confirmed`](crate::FlowTable::confirmed).
     Confirm(Connection),
-    /// Let the entries of this flow forward packets.
     Start(u64),
-    /// Remove the entries of this flow.
     Remove(u64),
-    /// Clear the `passed` bits in the mark of this connection, because the rules may have changed
-    /// since, and report with [`mark_cleared`](crate::FlowTable::mark_cleared) or
+    /// Clear the `passed` bits in the mark of this connection, because they may stand for older
+    /// rules. Report the outcome with [`mark_cleared`](crate::FlowTable::mark_cleared) or
     /// [`mark_kept`](crate::FlowTable::mark_kept).
     ClearMark(Connection),
 }
@@ -43,39 +38,32 @@ pub enum OffloadRequest {
 /// `Refused`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum OffloadState {
-    /// The engine has no request for this flow.
     #[default]
     Idle,
-    /// The engine was asked to install the entries.
     Requested,
-    /// The entries are installed but inactive; conntrack was asked for the connection.
+    /// The entries are waiting; the lookup of the connection is requested.
     Confirming,
-    /// The entries forward packets.
     Offloaded,
-    /// The flow cannot be offloaded, for this reason.
     Refused(Reason),
 }
 
-/// Events of a flow in the handshake.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Event {
-    /// Nothing prevents offloading, and the flow's packets have passed the rules.
+    /// Nothing prevents the offload, and the packets of the flow have passed the rules.
     Eligible,
     /// The flow must not be offloaded, or it has ended.
     Ineligible,
-    /// The engine has installed the entries.
     Installed,
-    /// Conntrack reported the connection as established after the installation.
+    /// Conntrack has the connection as established after the installation.
     Confirmed,
-    /// Conntrack did not confirm, or window tracking could not be disabled.
+    /// Conntrack does not have the connection, or window tracking could not be disabled.
     Unconfirmed,
-    /// The engine refused to install the entries.
     Rejected(Reason),
-    /// The engine removed the entries on its own. Without a reason the flow may be requested again.
+    /// The engine has removed the entries. Without a reason, the flow may be requested again.
     Removed(Option<Reason>),
-    /// The network changed, so the reason of a refusal may no longer hold.
+    /// The network has changed, which may resolve the reason of a refusal.
     NetworkChanged,
-    /// Packets of the flow took another path.
+    /// Packets of the flow were forwarded by another path.
     Active,
 }
 
@@ -99,7 +87,6 @@ impl OffloadAction {
 }
 
 impl OffloadState {
-    /// Returns the state after `event` and the action to take.
     pub(crate) fn step(self, event: Event) -> (Self, Option<OffloadAction>) {
         match event {
             Event::Eligible if self == Self::Idle => {
@@ -126,14 +113,13 @@ impl OffloadState {
                 Self::Refused(_) => (Self::Idle, None),
                 Self::Idle | Self::Requested | Self::Confirming | Self::Offloaded => (self, None),
             },
-            // Retry while the flow sends: the table may have free entries, and conntrack may
-            // answer.
+            // Retry an active flow: the table may have free entries, and conntrack the connection.
             Event::Active
                 if matches!(self, Self::Refused(Reason::TableFull | Reason::NotTaken)) =>
             {
                 (Self::Idle, None)
             }
-            // Stale outcomes of a withdrawn request, and events that change nothing in this state.
+            // Late outcomes of a withdrawn request, and events without effect in this state.
             Event::Eligible
             | Event::Installed
             | Event::Rejected(_)
@@ -143,7 +129,6 @@ impl OffloadState {
         }
     }
 
-    /// Returns whether the flow is requested or offloaded.
     pub(crate) fn is_active(self) -> bool {
         match self {
             Self::Requested | Self::Confirming | Self::Offloaded => true,
@@ -152,38 +137,36 @@ impl OffloadState {
     }
 }
 
-/// Version of the firewall rules; later versions have higher numbers.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct RulesVersion(u64);
 
 impl RulesVersion {
     const FIRST: Self = Self(1);
-    /// Older than any real version.
+    /// Lower than any real version.
     const UNKNOWN: Self = Self(0);
 }
 
-/// Number of marks known to be cleared when a reading of conntrack began. The reading may still
-/// show the old value of marks cleared later.
+/// Number of marks cleared before a reading of conntrack began. The reading may show the previous
+/// value of marks cleared later.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct ReadingStart(u64);
 
 /// Versions of the firewall rules. A flow is installed only after its packets have passed the rules
-/// in force in both directions, as the bits of its mark show.
+/// in force in both directions, as shown by bits of its mark.
 ///
-/// Several sockets read conntrack and another one changes it, so a mark read before a change may
-/// arrive after the change was reported. Therefore the mark of a new connection counts for the
-/// newest rules with no older events left to read. A cleared mark counts for the rules it was
-/// cleared for, and only in readings that began afterwards.
+/// Conntrack is read and changed over different sockets, so an old mark may arrive after the report
+/// of a change. Therefore the mark of a new connection counts for the newest version whose earlier
+/// events have all been read. A cleared mark counts for the version it was cleared for, and only in
+/// readings that began afterwards.
 #[derive(Debug)]
 pub(crate) struct Rules {
     current: RulesVersion,
-    /// Oldest version that offloaded flows must have passed.
+    /// Minimum version for offloaded flows.
     offloaded: RulesVersion,
-    /// Version that flows of the first dump have passed.
+    /// Version for marks of the first dump.
     at_start: RulesVersion,
-    /// All events from before this version have been read.
+    /// Newest version whose earlier events have all been read.
     events: RulesVersion,
-    /// Number of marks known to be cleared.
     cleared: ReadingStart,
 }
 
@@ -201,7 +184,7 @@ impl Default for Rules {
 }
 
 impl Rules {
-    /// Starts a new version; `offloaded` requires offloaded flows to pass it, too.
+    /// Starts a new version. `offloaded` requires offloaded flows to pass it, too.
     pub(crate) fn change(&mut self, offloaded: bool) {
         self.current.0 += 1;
         if offloaded {
@@ -209,7 +192,7 @@ impl Rules {
         }
     }
 
-    /// Records that the rules are the ones that the previous daemon saw.
+    /// Records that the rules have not changed since the previous daemon.
     pub(crate) fn unchanged_at_start(&mut self) {
         self.at_start = self.current;
     }
@@ -218,47 +201,43 @@ impl Rules {
         self.current
     }
 
-    /// Returns the version in force while events from before it may still arrive.
+    /// Returns the version in force if earlier events may still arrive.
     pub(crate) fn without_events(&self) -> Option<RulesVersion> {
         (self.events < self.current).then_some(self.current)
     }
 
-    /// Records that all further events are from this version or a later one.
+    /// Records that all events from before this version have been read.
     pub(crate) fn events_read(&mut self, version: RulesVersion) {
         self.events = self.events.max(version);
     }
 
-    /// Returns the start of a reading of conntrack that begins now.
     pub(crate) fn reading_start(&self) -> ReadingStart {
         self.cleared
     }
 
-    /// Returns the rules that the mark of a new connection stands for.
     pub(crate) fn of_new(&self) -> Passed {
         Passed { mark: self.events, ..Passed::default() }
     }
 
-    /// Returns the rules that the mark of a connection in the first dump stands for.
     pub(crate) fn of_first_dump(&self) -> Passed {
         Passed { mark: self.at_start, ..Passed::default() }
     }
 }
 
-/// Rules that a flow has passed.
+/// Version of the rules that a flow has passed.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Passed {
     /// Version that the mark stands for.
     mark: RulesVersion,
-    /// Version for which clearing the mark was last requested.
+    /// Version of the last request to clear the mark.
     asked: RulesVersion,
-    /// Readings that began before this may show the mark before it was cleared.
+    /// Earliest reading that shows the mark as last cleared.
     since: ReadingStart,
 }
 
 impl Passed {
     /// Returns whether the flow has passed the rules in force. `marked`: the mark has the bits of
-    /// both directions. An offloaded flow needs no mark, because its packets bypass the rules that
-    /// set it.
+    /// both directions. An offloaded flow needs no mark, because its packets bypass the rules.
     pub(crate) fn holds(self, rules: &Rules, state: OffloadState, marked: bool) -> bool {
         match state {
             OffloadState::Offloaded => self.mark >= rules.offloaded,
@@ -269,8 +248,8 @@ impl Passed {
         }
     }
 
-    /// Returns whether the mark must be cleared because it stands for older rules; true once per
-    /// version.
+    /// Returns whether to request clearing the mark, which stands for older rules. Returns true
+    /// once per version.
     pub(crate) fn outdated(&mut self, rules: &Rules) -> bool {
         let due = self.mark < rules.current && self.asked < rules.current;
         if due {
@@ -279,26 +258,25 @@ impl Passed {
         due
     }
 
-    /// Records that the mark was cleared after `version` came into force and now stands for it.
+    /// Records that the mark was cleared for `version`.
     pub(crate) fn cleared(&mut self, version: RulesVersion, rules: &mut Rules) {
         rules.cleared.0 += 1;
         self.since = rules.cleared;
         self.mark = self.mark.max(version);
     }
 
-    /// Starts a new connection: its mark stands for the rules of its first event, and earlier
-    /// readings may show the previous connection.
+    /// Starts a new connection with the id of a previous one, which earlier readings may show.
     pub(crate) fn begin(&mut self, rules: &mut Rules) {
         rules.cleared.0 += 1;
         *self = Self { since: rules.cleared, ..rules.of_new() };
     }
 
-    /// Allows another request, because the mark could not be cleared.
+    /// Records that the mark could not be cleared, so that clearing is requested again.
     pub(crate) fn kept(&mut self) {
         self.asked = self.mark;
     }
 
-    /// Returns whether a reading with this start shows the mark as last cleared.
+    /// Returns whether a reading shows the mark as last cleared.
     pub(crate) fn is_shown_by(self, start: ReadingStart) -> bool {
         start >= self.since
     }

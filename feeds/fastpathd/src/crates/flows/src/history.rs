@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Time series in rings: 1 s for 5 minutes, 10 s for an hour, 1 min for a day.
+//! Time series of rates and flows: 5 minutes by second, an hour by 10 s, a day by minute.
 
 use std::collections::VecDeque;
 
@@ -23,21 +23,20 @@ config::named! {
     }
 }
 
-/// Request of `history`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct HistoryQuery {
     pub series: Series,
     /// Seconds per sample: 1, 10 or 60.
     pub step_s: u32,
-    /// Selects samples after this time, Unix ms.
+    /// Only samples after this time, Unix ms.
     pub from_ms: u64,
 }
 
 impl HistoryQuery {
-    /// Parses the request of `history`, an object or null.
+    /// Parses an object or null.
     ///
     /// # Errors
-    /// Names the field that is unknown, of the wrong type or out of range, and its value.
+    /// Names the field that is unknown, has the wrong type or is out of range.
     pub fn parse(request: &Value) -> Result<Self, QueryError> {
         let object = Request::new("", request)?;
         object.only(&["series", "step_s", "from_ms"])?;
@@ -54,25 +53,21 @@ impl HistoryQuery {
     }
 }
 
-/// Reply of `history`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct History {
     pub series: Series,
-    /// Seconds per sample.
     pub step_s: u32,
-    /// Column names of a row.
     pub cols: [&'static str; 6],
-    /// Oldest first: Unix ms of the sample's end, then a value for each path.
+    /// End of the sample in Unix ms, then a value per path; oldest row first.
     pub rows: Vec<[u64; 6]>,
 }
 
-/// Samples of one step size, oldest first.
+/// Samples with the same step, oldest first.
 #[derive(Debug)]
 struct Ring {
     step: Millis,
     most: usize,
     samples: VecDeque<Sample>,
-    /// Sums of the current step.
     open: Open,
 }
 
@@ -96,7 +91,7 @@ impl Ring {
         Self { step, most, samples: VecDeque::new(), open: Open::default() }
     }
 
-    /// Adds values to the current step. A new step closes the previous one as a sample, its mean.
+    /// Adds values to the current step. The mean of a completed step becomes a sample.
     fn push(&mut self, now: Millis, rate: &ByPath<f64>, flows: &ByPath<u64>) {
         let index = now.div_euclid(self.step);
         if self.open.count > 0 && self.open.index != index {
@@ -143,7 +138,7 @@ impl Rings {
         }
     }
 
-    /// Answers `query`; `unix_ms` converts the monotonic clock to Unix ms.
+    /// Answers `query`. `unix_ms` converts monotonic time to Unix ms.
     pub(crate) fn answer(&self, query: &HistoryQuery, unix_ms: impl Fn(Millis) -> u64) -> History {
         let step = Millis::from(query.step_s) * 1000;
         let samples = self.0.iter().find(|ring| ring.step == step).map(|ring| &ring.samples);

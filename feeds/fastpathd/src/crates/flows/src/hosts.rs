@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Bytes of the busiest hosts behind the router, for metrics: a bounded number of series and one
-//! for all other hosts, ranked once a minute by their bytes of about the last hour.
+//! Bytes of the busiest hosts behind the router, for metrics. Each of these hosts has a series; all
+//! other hosts share one. Hosts are ranked once a minute by their bytes of about the last hour.
 //!
-//! Each byte stays in the series that counted it: a new series starts at 0, and the host's earlier
-//! bytes stay with the others. So series never decrease, and together grow by the traffic.
+//! A new series starts at 0, and earlier bytes of its host stay in the shared series. So series
+//! never decrease, and their sum grows by the traffic.
 
 use std::cmp::Reverse;
 use std::net::IpAddr;
@@ -12,29 +12,26 @@ use hashbrown::HashMap;
 
 use crate::time::Millis;
 
-/// Default number of hosts with their own series.
-const NAMED: usize = 20;
-/// Maximum hosts compared, less than 200 kB. Further hosts wait until idle ones are removed.
-const KNOWN: usize = 3500;
-/// Interval of the ranking.
-const RANKED_MS: Millis = 60_000;
-/// Each ranking discounts one in this many of a host's bytes: half of them after 44 minutes.
-const FADES: u64 = 64;
-/// A host without a series is removed below this many recent bytes.
-const IDLE: u64 = 64 * 1024;
+const DEFAULT_SERIES: usize = 20;
+/// Maximum hosts compared, less than 200 kB. Further hosts are added after idle ones were removed.
+const MAX_HOSTS: usize = 3500;
+const RANKING_INTERVAL_MS: Millis = 60_000;
+/// Each ranking removes 1/64 of a host's recent bytes, which halves them in 44 minutes.
+const DECAY: u64 = 64;
+/// Recent bytes below which a host without a series is removed.
+const IDLE_BYTES: u64 = 64 * 1024;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct HostTraffic {
     pub address: IpAddr,
-    /// Sent and received since the host got its series.
+    /// Bytes sent and received, since the host has a series.
     pub bytes: [u64; 2],
 }
 
 #[derive(Debug, Default)]
 struct Host {
-    /// Decaying sum of bytes, about the last hour.
+    /// Decaying sum of bytes of about the last hour.
     lately: u64,
-    /// Index into `Hosts::series`.
     series: Option<usize>,
 }
 
@@ -49,14 +46,14 @@ pub(crate) struct Hosts {
 
 impl Default for Hosts {
     fn default() -> Self {
-        Self { most: NAMED, known: HashMap::new(), series: Vec::new(), others: [0; 2], ranked: 0 }
+        let (known, series) = (HashMap::new(), Vec::new());
+        Self { most: DEFAULT_SERIES, known, series, others: [0; 2], ranked: 0 }
     }
 }
 
 impl Hosts {
-    /// `grown`: bytes that the host has sent and received.
     pub(crate) fn add(&mut self, address: IpAddr, grown: [u64; 2]) {
-        let full = self.known.len() >= KNOWN;
+        let full = self.known.len() >= MAX_HOSTS;
         let host = match self.known.get_mut(&address) {
             None if full || self.most == 0 => return add(&mut self.others, grown),
             None => self.known.entry(address).or_default(),
@@ -74,7 +71,6 @@ impl Hosts {
         }
     }
 
-    /// Sets how many hosts have their own series.
     pub(crate) fn limit(&mut self, most: usize) {
         if self.most != most {
             self.most = most;
@@ -82,19 +78,19 @@ impl Hosts {
         }
     }
 
-    /// Called once a second.
+    /// Ranks the hosts if the ranking is due. Called once a second.
     pub(crate) fn second(&mut self, now: Millis) {
-        if now - self.ranked >= RANKED_MS {
+        if now - self.ranked >= RANKING_INTERVAL_MS {
             self.ranked = now;
             for host in self.known.values_mut() {
-                host.lately -= host.lately.div_ceil(FADES);
+                host.lately -= host.lately.div_ceil(DECAY);
             }
             self.rank();
         }
     }
 
-    /// Gives the busiest hosts a series. A host keeps its series until another one has a quarter
-    /// more bytes, which avoids new series every minute.
+    /// Assigns series to the busiest hosts. A host keeps its series until another host has a
+    /// quarter more bytes, so that series do not change every minute.
     fn rank(&mut self) {
         let mut order: Vec<(u64, IpAddr)> = self.known.iter().map(rating).collect();
         order.sort_unstable_by_key(|(rating, address)| (Reverse(*rating), *address));
@@ -109,10 +105,10 @@ impl Hosts {
             series.push(kept.unwrap_or(HostTraffic { address: *address, bytes: [0; 2] }));
         }
         self.series = series;
-        // Reserve a quarter of the entries for hosts that are new by the next ranking.
-        let kept = (KNOWN / 4 * 3).saturating_sub(named.len());
+        // Reserve a quarter of the entries for new hosts until the next ranking.
+        let kept = (MAX_HOSTS / 4 * 3).saturating_sub(named.len());
         for (at, (rating, address)) in rest.iter().enumerate() {
-            if at >= kept || *rating < IDLE || self.most == 0 {
+            if at >= kept || *rating < IDLE_BYTES || self.most == 0 {
                 self.known.remove(address);
             } else if let Some(host) = self.known.get_mut(address) {
                 host.series = None;
@@ -120,12 +116,10 @@ impl Hosts {
         }
     }
 
-    /// Returns the hosts with their own series.
     pub(crate) fn named(&self) -> &[HostTraffic] {
         &self.series
     }
 
-    /// Returns the bytes that all other hosts have sent and received.
     pub(crate) fn others(&self) -> [u64; 2] {
         self.others
     }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Decides which connections go to Suricata, and derives a flow's inspection status from its mark.
-//! The matching nftables rules are in crate `ruleset`, `rules/inspect.rs`.
+//! Evaluates the inspection policy, and derives the inspection status of a flow from its mark. Must
+//! match the nftables rules in `rules/inspect.rs` of crate `ruleset`.
 
 use std::net::IpAddr;
 
@@ -10,20 +10,17 @@ use serde::{Deserialize, Serialize};
 
 use crate::network::Side;
 
-/// Inspection in force. The default inspects nothing.
+/// Inspection settings in force. The default inspects nothing.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct InspectionState {
-    /// Action for packets to inspect; `None` if no rule matches our marks.
+    /// Action for packets to inspect; `None` if there are no inspection rules.
     pub gate: Option<Gate>,
     /// Bit of the connection mark: Suricata bypassed the connection.
     pub bypass: u32,
     /// Bit of the connection mark: the budget is spent.
     pub spent: u32,
-    /// The first match applies.
     pub policies: Vec<DevicePolicy>,
-    /// Action for connections without a matching policy.
     pub default: Action,
-    /// Networks that are never inspected, on either end, regardless of the policy.
     pub exempt: Vec<Network>,
     /// Bytes of both directions after which inspection ends; 0 for no limit.
     pub budget_bytes: u64,
@@ -32,9 +29,9 @@ pub struct InspectionState {
 }
 
 impl InspectionState {
-    /// Returns the policy's action for a connection between these devices. `ends` are the addresses
-    /// at the forward hook, after destination and before source NAT. A side without a route has no
-    /// device, so only policies for any device match.
+    /// Returns the action for a connection between these sides. `ends` are the addresses at the
+    /// forward hook, after destination NAT and before source NAT. A side without a route matches
+    /// only policies for any device.
     #[must_use]
     pub fn action(
         &self,
@@ -53,8 +50,8 @@ impl InspectionState {
         line.map_or(self.default, |policy| policy.action)
     }
 
-    /// Returns the inspection status from the policy's action, the mark, and whether a flowtable
-    /// forwards the packets past our rules.
+    /// Returns the inspection status of a flow. `offloaded`: a flowtable forwards the packets, so
+    /// they bypass our rules.
     #[must_use]
     pub fn standing(&self, action: Action, mark: u32, offloaded: bool) -> InspectionStatus {
         let Some(gate) = self.gate else { return InspectionStatus::None };
@@ -81,23 +78,20 @@ config::named! {
         /// The policy does not inspect the flow.
         #[default]
         None = "none",
-        /// Packets wait for Suricata's verdict until the flow is bypassed or its budget is spent.
+        /// Suricata decides on each packet until the flow is bypassed or its budget is spent.
         Inspecting = "inspecting",
-        /// Packets wait for Suricata's verdict until the flow ends.
+        /// Suricata decides on each packet until the flow ends.
         Always = "always",
-        /// Inspection ended: Suricata bypassed the flow.
         Bypassed = "bypassed",
-        /// Inspection ended: the budget is spent.
         Spent = "spent",
-        /// Should be inspected, but Suricata is not running or another flowtable offloads the flow.
+        /// Not inspected, because Suricata is not running or a flowtable offloads the flow.
         Uninspected = "uninspected",
-        /// Should be inspected; packets are dropped until Suricata runs again.
+        /// Packets are dropped until Suricata runs.
         Stopped = "stopped",
     }
 }
 
 impl InspectionStatus {
-    /// Returns whether inspection has ended.
     #[must_use]
     pub const fn over(self) -> bool {
         matches!(self, Self::Bypassed | Self::Spent)

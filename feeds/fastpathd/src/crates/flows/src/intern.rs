@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Interns sides and host names of flows: each value is stored once and has a 32-bit number.
+//! Interns sides and host names: each value is stored once and has a 32-bit number.
 
 use std::borrow::Borrow;
 use std::collections::HashMap;
@@ -21,7 +21,7 @@ impl<T> Default for Interner<T> {
 }
 
 impl<T: Clone + Eq + Hash> Interner<T> {
-    /// Returns the number of `value`, which is added if it is new.
+    /// Returns the number of `value`; adds new values.
     pub(crate) fn number(&mut self, value: T) -> Number {
         if let Some(number) = self.numbers.get(&value) {
             return *number;
@@ -41,12 +41,11 @@ impl<T: Clone + Eq + Hash> Interner<T> {
         self.numbers.get(value).copied().unwrap_or(0)
     }
 
-    /// Returns the value with this number; `None` for 0.
     pub(crate) fn get(&self, number: Number) -> Option<&T> {
         self.values.get(usize::try_from(number).ok()?.checked_sub(1)?)
     }
 
-    /// Returns all values; the first has number 1.
+    /// Returns all values, from number 1 up.
     pub(crate) fn values(&self) -> &[T] {
         &self.values
     }

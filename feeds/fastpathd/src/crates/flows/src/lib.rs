@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Flow table: merges conntrack dumps and events, computes rates, decides path and reason, answers
-//! queries and keeps history. No I/O; the clock and the network are parameters.
+//! Flow table: merges conntrack dumps and events, computes rates, decides path and reason, and
+//! answers queries. Performs no I/O; clock and network are parameters.
 
 mod accounts;
 mod ends;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Applies the filter of a query to flows. Strings are compared once per query; flows are then
-//! matched by number. `text.rs` matches terms with addresses and ports.
+//! Applies the filter of a query to flows. Strings are compared once per query, and flows are
+//! matched by the numbers of their strings.
 
 use std::net::IpAddr;
 
@@ -13,7 +13,7 @@ use crate::query::Filter;
 use crate::table::FlowTable;
 use crate::text::Numbers;
 
-/// One boolean per number of an [`Interner`]; false for 0.
+/// One boolean per interned value; false for number 0.
 #[derive(Debug)]
 struct Marks(Vec<bool>);
 
@@ -43,7 +43,6 @@ pub(crate) struct Matcher {
     words: Vec<Word>,
 }
 
-/// Search term, compared with all interned values in advance.
 #[derive(Debug)]
 struct Word {
     numbers: Option<Numbers>,
@@ -59,10 +58,10 @@ impl Matcher {
             any.then(|| bits.into_iter().fold(0, |all, bit| all | 1 << bit))
         };
         let words = filter.text.split_whitespace().map(|word| Word::new(word, table));
-        // Terms that cannot match an address or port are cheap, so check them first.
-        let (mut words, dear): (Vec<Word>, Vec<Word>) =
+        // Check terms first that cannot match an address or port, because they are cheap.
+        let (mut words, expensive): (Vec<Word>, Vec<Word>) =
             words.partition(|word| word.numbers.is_none());
-        words.extend(dear);
+        words.extend(expensive);
         let reason = |reason: &Option<crate::Reason>| reason.map_or(0, |r| r as u32 + 1);
         Self {
             paths: bits(filter.paths.iter().map(|path| *path as u32).collect()),
@@ -92,7 +91,7 @@ impl Matcher {
     }
 }
 
-/// Returns the sides in the wanted VLAN and zone; one side must match both.
+/// Returns the sides that match both VLAN and zone of the filter.
 fn sides(filter: &Filter, table: &FlowTable) -> Option<Marks> {
     let wanted = filter.vlan.is_some() || filter.zone.is_some();
     let holds = |side: &Side| {

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Trait through which the flow table queries the network, and the reach of a flowtable.
+//! The network as seen by the flow table, and the reach of a flowtable.
 
 use std::net::IpAddr;
 use std::rc::Rc;
 
 use model::{Connection, NextHop, Routing};
 
-/// Path from the router to an address. Strings are shared, so clones copy pointers only.
+/// Path from the router to an address.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 #[expect(clippy::struct_excessive_bools, reason = "independent facts")]
 pub struct Side {
@@ -16,30 +16,25 @@ pub struct Side {
     pub vlan: u16,
     /// Firewall zone; empty if there is none.
     pub zone: Rc<str>,
-    /// The zone leads to the Internet.
     pub outer: bool,
     /// Lowest device, such as `lan1`; empty if unknown.
     pub port: Rc<str>,
-    /// The lowest device is in the flowtable in force.
     pub in_flowtable: bool,
-    /// The lowest device has one of our eBPF programs.
     pub in_ebpf: bool,
-    /// The next hop's link-layer address is known or not needed.
+    /// The link-layer address of the next hop is known or not needed.
     pub neighbour: bool,
-    /// A tunnel or other virtual device.
     pub tunnel: bool,
-    /// The rules exclude the layer 3 device, because VLAN devices or sessions are disabled.
+    /// Our rules exclude the layer 3 device, because offload of VLANs or PPPoE is disabled.
     pub left_out: bool,
-    /// The rules exclude the layer 3 device, since the flowtable would bypass a configured queue.
+    /// Our rules exclude the layer 3 device, because the flowtable would bypass a configured queue.
     pub shaped: bool,
-    /// SQM redirects packets that the lowest device receives to an ifb, from which they return past
-    /// the flowtable.
+    /// SQM redirects received packets to an ifb, so that they bypass the flowtable.
     pub redirected: bool,
-    /// The driver of the lowest device may forward flows in hardware; true if unknown.
+    /// The driver of the lowest device may offload flows to hardware; true if unknown.
     pub hardware: bool,
 }
 
-/// Best that a flowtable can do for packets of one direction.
+/// Best path that a flowtable offers packets of one direction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Reach {
     /// Packets enter through a device that the flowtable does not list.
@@ -48,8 +43,8 @@ pub(crate) enum Reach {
     Hardware,
 }
 
-/// Returns the best for packets from each end. A driver forwards only between its own ports, so
-/// hardware needs both ends.
+/// Returns the reach for packets from each end. A driver forwards only between its own ports, so
+/// hardware requires both ends.
 pub(crate) fn reach(ends: [Option<&Side>; 2]) -> [Reach; 2] {
     let able = ends.iter().flatten().all(|side| side.hardware);
     ends.map(|end| match end {
@@ -60,28 +55,25 @@ pub(crate) fn reach(ends: [Option<&Side>; 2]) -> [Reach; 2] {
 }
 
 impl Side {
-    /// Returns whether our flowtable or program processes packets of this side before the stack.
+    /// Returns whether an engine processes packets of this side before the stack.
     pub(crate) fn held(&self) -> bool {
         self.in_flowtable || self.in_ebpf
     }
 
-    /// Returns whether packets certainly miss the flowtable: they return from an ifb or arrive
-    /// through an unlisted device. Without a known port that is uncertain, because a bridge's entry
-    /// for an address expires while the flowtable forwards its flows.
+    /// Returns whether packets certainly miss the flowtable. An unknown port proves nothing,
+    /// because forwarding database entries of a bridge expire while the flowtable forwards.
     pub(crate) fn unlisted(&self) -> bool {
         self.redirected || !self.in_flowtable && (self.tunnel || !self.port.is_empty())
     }
 }
 
-/// Network around the router, as of one generation.
 pub trait Network {
-    /// Returns whether the address belongs to the router.
     fn is_local(&self, address: IpAddr) -> bool;
-    /// Returns the path to the address, by its route or by this next hop; `None` without a route.
+    /// Returns the path to the address by `next_hop`, if given, or by its route; `None` without a
+    /// route.
     fn side(&self, address: IpAddr, next_hop: Option<NextHop>) -> Option<Side>;
-    /// Returns how packets of this connection with this mark are routed.
     fn routing(&self, connection: &Connection, mark: u32) -> Routing;
     fn name(&self, address: IpAddr) -> Option<&str>;
-    /// Returns a number that changes whenever an answer of the other methods may have changed.
+    /// Returns a number that changes with the results of the other methods.
     fn generation(&self) -> u64;
 }

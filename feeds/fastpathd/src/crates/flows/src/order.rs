@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Sort keys of flows, as numbers. Only the requested page is sorted; `groups.rs` sorts groups.
+//! Numeric sort keys of flows, and partial sorting for a page.
 
 use std::net::IpAddr;
 
@@ -10,7 +10,7 @@ use crate::query::Sort;
 use crate::table::FlowTable;
 use crate::time::Now;
 
-/// Number that orders flows, kernel id against ties, position in the table.
+/// Key of the column, kernel id for a stable order, position in the table.
 pub(crate) type SortKey = (u128, u32, u32);
 
 /// Returns `keys[offset..offset + limit]` of the sorted order without sorting the rest.
@@ -32,12 +32,11 @@ pub(crate) fn window(keys: &mut [SortKey], offset: usize, limit: usize) -> &[Sor
     page
 }
 
-/// Computes the sort keys of one column.
 pub(crate) struct Keys<'a> {
     sort: Sort,
     now: Now,
     table: &'a FlowTable,
-    /// Alphabetical rank of each side, name or protocol, by its number.
+    /// Alphabetical rank of a side, name or protocol by its number.
     ranks: Vec<u32>,
 }
 
@@ -60,7 +59,6 @@ impl<'a> Keys<'a> {
         Some(Self { sort, now, table, ranks })
     }
 
-    /// Returns the ascending key of a flow.
     pub(crate) fn key(&self, flow: &Flow) -> u128 {
         let rank = |number: u32| u128::from(self.ranks.get(number as usize).copied().unwrap_or(0));
         let vlan = |number| self.table.side(number).map_or(0, |side| u128::from(side.vlan));
@@ -103,7 +101,7 @@ impl<'a> Keys<'a> {
     }
 }
 
-/// Orders IPv4 before IPv6, except for IPv6 addresses that start with 96 zero bits.
+/// Orders IPv4 before IPv6, except for IPv6 addresses below `::1:0:0`.
 fn address(address: IpAddr) -> u128 {
     match address {
         IpAddr::V4(v4) => u128::from(v4.to_bits()),
@@ -111,8 +109,8 @@ fn address(address: IpAddr) -> u128 {
     }
 }
 
-/// Returns the alphabetical rank of each text, from 1; equal texts share one. Index 0 of the result
-/// is for the number 0, no text, which sorts first.
+/// Returns the alphabetical rank of each text, indexed by its number from 1. Equal texts share a
+/// rank. Number 0, no text, has rank 0.
 pub(crate) fn ranks<'a>(texts: impl Iterator<Item = &'a str>) -> Vec<u32> {
     let mut sorted: Vec<(&str, usize)> = texts.zip(1..).collect();
     sorted.sort_by_key(|(text, _)| *text);
@@ -120,7 +118,6 @@ pub(crate) fn ranks<'a>(texts: impl Iterator<Item = &'a str>) -> Vec<u32> {
     let mut rank = 0;
     for (i, (text, number)) in sorted.iter().enumerate() {
         let new = i == 0 || sorted[i - 1].0 != *text;
-        // Empty text ranks like no text.
         rank += u32::from(new && !text.is_empty());
         ranks[*number] = rank;
     }

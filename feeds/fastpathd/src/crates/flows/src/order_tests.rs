@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Tests that a window of the order equals a window of the fully sorted keys.
 
 use proptest::prelude::*;
 
@@ -7,7 +6,7 @@ use crate::order::{ranks, window};
 
 proptest! {
     #[test]
-    fn a_window_is_a_slice_of_the_whole(
+    fn window_equals_a_slice_of_the_sorted_keys(
         mut keys in prop::collection::vec((0..9_u128, any::<u32>(), any::<u32>()), 0..300),
         offset in 0_usize..350,
         limit in 0_usize..350,

@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Reads the fields of a request by type, range and length. Errors name the field and its value.
+//! Reads and validates the fields of a request.
 
 use serde_json::{Map, Value};
 
-/// Why a request is invalid.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum QueryError {
-    /// The request, or a part of it, is not an object.
     #[error("{field}: expected an object, not {value}")]
     NoObject {
         /// Dotted path; `request` for the request itself.
@@ -15,42 +13,26 @@ pub enum QueryError {
     },
     #[error("{field}: unknown field")]
     Unknown {
-        /// Dotted path, such as `filter.path`.
+        /// Dotted path, for example `filter.path`.
         field: String,
     },
-    /// Wrong type, unknown value or out of range.
+    /// The value has the wrong type, is unknown or out of range.
     #[error("{field}: expected {wanted}, not {value}")]
-    Bad {
-        field: String,
-        /// Allowed values, as text.
-        wanted: String,
-        /// JSON, truncated.
-        value: String,
-    },
+    Bad { field: String, wanted: String, value: String },
     #[error("{field}: is missing")]
-    Missing {
-        /// Dotted path.
-        field: String,
-    },
-    /// The field conflicts with another field of the request.
+    Missing { field: String },
     #[error("{field}: {value} cannot be combined with {other}")]
-    Conflict {
-        field: String,
-        /// JSON.
-        value: String,
-        /// Description of the other field.
-        other: String,
-    },
+    Conflict { field: String, value: String, other: String },
 }
 
-/// Fields of a request, or of an object in it; null counts as empty.
 pub struct Request<'a> {
     name: &'static str,
     fields: Option<&'a Map<String, Value>>,
 }
 
 impl<'a> Request<'a> {
-    /// Reads the object `value`, called `name` in errors; empty for the request itself.
+    /// Reads an object; null counts as empty. `name` is its name in errors, empty for the request
+    /// itself.
     ///
     /// # Errors
     /// Fails if `value` is neither an object nor null.
@@ -67,9 +49,6 @@ impl<'a> Request<'a> {
     }
 
     /// Rejects fields that are not in `known`.
-    ///
-    /// # Errors
-    /// Names an unknown field.
     pub fn only(&self, known: &[&str]) -> Result<(), QueryError> {
         let mut names = self.fields.into_iter().flat_map(Map::keys);
         match names.find(|name| !known.contains(&name.as_str())) {
@@ -78,7 +57,7 @@ impl<'a> Request<'a> {
         }
     }
 
-    /// Returns a field unchanged; `None` if it is missing or null.
+    /// Returns a field; `None` if missing or null.
     #[must_use]
     pub fn value(&self, name: &str) -> Option<&'a Value> {
         self.fields?.get(name).filter(|value| !value.is_null())
@@ -88,10 +67,6 @@ impl<'a> Request<'a> {
         self.get(name, "true or false", Value::as_bool)
     }
 
-    /// Reads an integer from `least` to `most`.
-    ///
-    /// # Errors
-    /// Fails for any other value.
     pub fn integer<T>(&self, name: &str, least: T, most: T) -> Result<Option<T>, QueryError>
     where
         T: TryFrom<u64> + PartialOrd + std::fmt::Display + Copy,
@@ -102,9 +77,6 @@ impl<'a> Request<'a> {
     }
 
     /// Reads a list of pairs of zones; `*` becomes `None`.
-    ///
-    /// # Errors
-    /// Fails for any other value and for an empty list.
     pub fn zone_pairs(&self, name: &str) -> Result<Option<Vec<[Option<&'a str>; 2]>>, QueryError> {
         let zone = |value: &'a Value| value.as_str().map(|zone| (zone != "*").then_some(zone));
         let pair = |value: &'a Value| match value.as_array()?.as_slice() {
@@ -117,20 +89,12 @@ impl<'a> Request<'a> {
         })
     }
 
-    /// Reads a string of at most `most` characters.
-    ///
-    /// # Errors
-    /// Fails for any other value.
     pub fn text(&self, name: &str, most: usize) -> Result<Option<&'a str>, QueryError> {
         let fits = |text: &&str| text.chars().count() <= most;
         let wanted = format!("a string of at most {most} characters");
         self.get(name, &wanted, |value| value.as_str().filter(fits))
     }
 
-    /// Parses a string with `read`.
-    ///
-    /// # Errors
-    /// Fails if the value is not a string, or `read` returns `None`.
     pub fn word<T>(
         &self,
         name: &str,
@@ -159,10 +123,7 @@ impl<'a> Request<'a> {
         list.iter().enumerate().map(read_one).collect()
     }
 
-    /// Returns the value read from a required field.
-    ///
-    /// # Errors
-    /// Names the field if it is missing.
+    /// Returns the value of a required field, or an error if it is missing.
     pub fn required<T>(&self, name: &str, read: Option<T>) -> Result<T, QueryError> {
         read.ok_or_else(|| QueryError::Missing { field: self.field(name) })
     }
@@ -190,7 +151,7 @@ impl<'a> Request<'a> {
     }
 }
 
-/// Returns the value as JSON, truncated so that an error fits on one line.
+/// Returns the value as JSON, truncated for errors.
 fn short(value: &Value) -> String {
     const MAX: usize = 60;
     let text = value.to_string();

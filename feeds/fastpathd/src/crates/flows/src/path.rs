@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Closed lists of the API: paths from worst to best, and reasons. `ladder.rs` decides the reason
-//! of a flow.
+//! Paths and reasons of flows, as listed in the API.
 
 use serde::{Deserialize, Serialize};
 
@@ -11,25 +10,20 @@ config::named! {
     pub enum Path {
         /// The connection ended; conntrack keeps the entry until its timeout.
         Ended = "ended",
-        /// The whole network stack and every rule.
+        /// Network stack, with all rules.
         #[default]
         Slow = "slow",
-        /// The queue of the intrusion prevention system.
         Inspect = "inspect",
-        /// Software flowtable.
         Flowtable = "flowtable",
-        /// Offloaded to the network card or switch.
+        /// Flowtable offloaded to a network card or switch.
         Hardware = "hardware",
-        /// eBPF program.
         Ebpf = "ebpf",
     }
 }
 
-/// Directions of a flow that hardware forwards.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum HardwareDirection {
-    /// Not in hardware.
     #[serde(rename = "")]
     None,
     /// Packets from the initiator.
@@ -41,11 +35,9 @@ pub enum HardwareDirection {
 }
 
 impl Path {
-    /// Paths that forward packets, and so have bytes, rates and a share.
     pub const FORWARDING: [Self; 5] =
         [Self::Slow, Self::Inspect, Self::Flowtable, Self::Hardware, Self::Ebpf];
 
-    /// Returns whether packets on this path skip the slow path.
     #[must_use]
     pub const fn offloaded(self) -> bool {
         matches!(self, Self::Flowtable | Self::Hardware | Self::Ebpf)
@@ -53,76 +45,73 @@ impl Path {
 }
 
 config::named! {
-    /// Why a flow is not on the best path possible.
     #[derive(PartialOrd, Ord, Serialize, Deserialize)]
     #[serde(rename_all = "kebab-case")]
     pub enum Reason {
-        /// Suricata has not bypassed the flow, and the budget is not spent.
+        /// Inspection has not ended: no bypass, and the budget is not spent.
         Inspecting = "inspecting",
         /// The policy requires inspection of every packet.
         AlwaysInspected = "always-inspected",
-        /// To be inspected, but Suricata is not running: packets pass uninspected, without offload.
+        /// Suricata is not running, and packets pass uninspected.
         Uninspected = "uninspected",
-        /// To be inspected, but Suricata is not running: packets are dropped.
+        /// Suricata is not running, and packets are dropped.
         Stopped = "stopped",
         EngineOff = "engine-off",
         /// One end is the router.
         Local = "local",
-        /// Not unicast.
+        /// The destination is a multicast or broadcast address.
         Multicast = "multicast",
         /// Neither TCP nor UDP.
         UnsupportedProtocol = "unsupported-protocol",
-        /// A conntrack helper reads the packets.
+        /// A conntrack helper needs the packets.
         Helper = "helper",
         /// Conntrack rewrites TCP sequence numbers.
         SequenceAdjust = "sequence-adjust",
-        /// Excluded by the configuration.
         Excluded = "excluded",
-        /// Packets reach a rule of another program that acts on each packet.
+        /// Packets reach a foreign rule that acts on each packet.
         RulePerPacket = "rule-per-packet",
         /// No reply yet, or the TCP handshake is not complete.
         NotEstablished = "not-established",
-        /// One side sent FIN; the other side may still send.
+        /// One side has sent a FIN.
         Closing = "closing",
-        /// The route may depend on more than the destination: a rule, a VRF, the source.
+        /// The route may depend on a routing rule, a VRF or the source address.
         PolicyRouted = "policy-routed",
-        /// No route to one side.
         NoRoute = "no-route",
-        /// One side's lowest device is not in the fast path, or the two sides are in different
-        /// ones.
+        /// The lowest device of a side belongs to no engine, or both sides belong to different
+        /// engines.
         NoDevice = "no-device",
-        /// One side's next hop has no link-layer address.
+        /// The link-layer address of a next hop is unknown.
         NoNeighbour = "no-neighbour",
-        /// One side is a tunnel or virtual device that the engine does not list.
+        /// A side is a tunnel or virtual device that the engine does not support.
         Tunnel = "tunnel",
         /// The kernel encrypts the packets (IPsec by policy).
         Ipsec = "ipsec",
-        /// One end keeps moving between ports or MAC addresses.
+        /// One end is a roaming host, which keeps moving between ports or MACs.
         Roaming = "roaming",
         /// Both ends are behind the same device.
         SameSide = "same-side",
-        /// The MTU towards one side is below the minimum of its protocol.
+        /// The MTU of a side is below the minimum of the IP version.
         Mtu = "mtu",
-        /// A device shapes or polices traffic that the engine would forward past it.
+        /// The engine would bypass a shaper or policer.
         Shaped = "shaped",
         /// The eBPF engine's table is full of flows that are not idle.
         TableFull = "table-full",
         /// The configuration keeps the first packets on the slow path.
         FirstPackets = "first-packets",
-        /// Was offloaded, then idle; the next packet offloads it again.
+        /// The entry expired after the idle timeout; the next packet offloads the flow again.
         Idle = "idle",
-        /// The engine will offload the flow with one of the next packets.
+        /// The engine is about to offload the flow.
         Pending = "pending",
-        /// Packets do not match the flowtable's entry: priority tags, options, fragments, or a port
-        /// other than the route's.
+        /// Packets do not match the flowtable entry: priority tags, IP options, fragments, or
+        /// another ingress port.
         EntryMissed = "entry-missed",
-        /// Eligible, but refused by the kernel.
+        /// The kernel does not offload the eligible flow.
         NotTaken = "not-taken",
     }
 }
 
 impl Reason {
-    /// Returns whether the flow is local, so that there is nothing to forward or offload.
+    /// Returns whether a flow with this reason is local, not forwarded.
     #[must_use]
     pub fn local(self) -> bool {
         matches!(self, Self::Local | Self::Multicast)

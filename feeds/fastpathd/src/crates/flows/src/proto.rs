@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Names of layer 4 protocols, and of well-known services by port.
+//! Names of layer 4 protocols and services.
 
 pub(crate) const ICMP: u8 = 1;
 pub(crate) const ICMPV6: u8 = 58;
@@ -29,17 +29,16 @@ const NAMES: [(u8, &str); 12] = [
     (SCTP, "sctp"),
 ];
 
-/// Returns the name of a protocol number, if it has one.
 pub(crate) fn word(proto: u8) -> Option<&'static str> {
     NAMES.iter().find(|(number, _)| *number == proto).map(|(_, word)| *word)
 }
 
-/// Returns the protocol's name, or its number as text.
+/// Returns the name of a protocol, or its number as text.
 pub(crate) fn name(proto: u8) -> String {
     word(proto).map_or_else(|| proto.to_string(), str::to_owned)
 }
 
-/// Parses the name of a protocol, in any case, or its number.
+/// Parses a protocol name (case-insensitive) or number.
 pub(crate) fn number(name: &str) -> Option<u8> {
     let named =
         NAMES.iter().find(|(_, word)| word.eq_ignore_ascii_case(name)).map(|(number, _)| *number);

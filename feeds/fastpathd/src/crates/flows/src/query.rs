@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Requests `flows` and `top`: filter, grouping and sort column, with defaults and limits.
+//! Requests `flows` and `top`, with defaults and limits.
 
 use std::net::IpAddr;
 
@@ -10,7 +10,6 @@ use crate::inspection::InspectionStatus;
 use crate::parse::{QueryError, Request};
 use crate::path::{Path, Reason};
 
-/// Default number of rows of a page.
 const LIMIT: usize = 100;
 /// Maximum rows of a page, because a ubus reply has at most 1 MiB.
 const MAX_LIMIT: usize = 500;
@@ -18,13 +17,10 @@ const TOP_LIMIT: usize = 10;
 const MAX_TOP_LIMIT: usize = 100;
 const MAX_TEXT: usize = 200;
 
-/// Request of `flows`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FlowsQuery {
-    /// Conditions that all must hold.
     pub filter: Filter,
     pub sort: Sort,
-    /// Largest first.
     pub desc: bool,
     pub group: Group,
     pub offset: usize,
@@ -46,10 +42,10 @@ impl Default for FlowsQuery {
 }
 
 impl FlowsQuery {
-    /// Parses the request of `flows`, an object or null.
+    /// Parses an object or null.
     ///
     /// # Errors
-    /// Names the field that is unknown, of the wrong type or out of range, and its value.
+    /// Names the field that is unknown, has the wrong type or is out of range.
     pub fn parse(request: &Value) -> Result<Self, QueryError> {
         let object = Request::new("", request)?;
         object.only(&["filter", "sort", "desc", "group", "offset", "limit"])?;
@@ -66,24 +62,19 @@ impl FlowsQuery {
     }
 }
 
-/// Conditions on a flow; an empty condition holds for every flow.
+/// Conditions on a flow, which must all hold; an empty condition always holds.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Filter {
-    /// Search terms that must all occur in addresses, ports, names, devices, zones or protocol.
+    /// Search terms. Each term must occur in an address, port, name, device, zone or protocol.
     pub text: String,
-    /// One of these paths.
     pub paths: Vec<Path>,
-    /// One of these reasons; `None` for flows that are not slow.
+    /// Reasons; `None` matches flows without a reason.
     pub reasons: Vec<Option<Reason>>,
-    /// One of these inspection states.
     pub inspections: Vec<InspectionStatus>,
-    /// One of these protocol numbers.
     pub protos: Vec<u8>,
-    /// VLAN of either side.
     pub vlan: Option<u16>,
-    /// Zone of either side.
     pub zone: Option<String>,
-    /// Any of the flow's four addresses.
+    /// Any of the four addresses of the flow.
     pub host: Option<IpAddr>,
     /// True for IPv6, false for IPv4.
     pub ipv6: Option<bool>,
@@ -139,17 +130,15 @@ fn reason(word: &str) -> Option<Option<Reason>> {
 }
 
 config::named! {
-    /// Objects that rows stand for.
+    /// Object of a row.
     #[derive(Default, Serialize)]
     #[serde(rename_all = "lowercase")]
     pub enum Group {
-        /// One flow, without grouping.
         #[default]
         #[serde(rename = "")]
         None = "",
-        /// One host behind the router.
         Host = "host",
-        /// One protocol and responder's port.
+        /// Protocol and port of the responder.
         Service = "service",
         Vlan = "vlan",
         Path = "path",
@@ -157,18 +146,13 @@ config::named! {
 }
 
 config::named! {
-    /// Column that orders the rows.
     pub enum Sort {
-        /// Rate of both directions.
         Bps = "bps",
-        /// Bytes of both directions.
         Bytes = "bytes",
         Id = "id",
         Proto = "proto",
         Family = "family",
-        /// Address of the initiator.
         Src = "src",
-        /// Port of the initiator.
         Sport = "sport",
         /// Destination address before NAT.
         Dst = "dst",
@@ -182,56 +166,35 @@ config::named! {
         NatDst = "nat_dst",
         /// Port of the responder.
         NatDport = "nat_dport",
-        /// Device of the initiator.
         InDev = "in_dev",
-        /// VLAN of the initiator.
         InVlan = "in_vlan",
-        /// Zone of the initiator.
         InZone = "in_zone",
-        /// Device of the responder.
         OutDev = "out_dev",
-        /// VLAN of the responder.
         OutVlan = "out_vlan",
-        /// Zone of the responder.
         OutZone = "out_zone",
         Path = "path",
         Reason = "reason",
-        /// TCP state.
         State = "state",
-        /// Bytes from the initiator.
         UpBytes = "up_bytes",
-        /// Bytes to the initiator.
         DownBytes = "down_bytes",
-        /// Packets from the initiator.
         UpPackets = "up_packets",
-        /// Packets to the initiator.
         DownPackets = "down_packets",
-        /// Rate from the initiator.
         UpBps = "up_bps",
-        /// Rate to the initiator.
         DownBps = "down_bps",
         Age = "age_s",
         /// Time without packets.
         Idle = "idle_s",
-        /// Name of the initiator.
         SrcName = "src_name",
-        /// Name of the responder.
         DstName = "dst_name",
         Inspection = "inspection",
-        /// Key of a group.
         Key = "key",
-        /// Name of a group.
         Name = "name",
-        /// Number of flows of a group.
         Flows = "flows",
-        /// Number of offloaded flows of a group.
         Offloaded = "offloaded",
-        /// Share of offloaded bytes of a group.
         Ratio = "ratio",
     }
 }
 
-/// Request of `top`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TopQuery {
     /// Never [`Group::None`].
@@ -241,10 +204,7 @@ pub struct TopQuery {
 }
 
 impl TopQuery {
-    /// Parses the request of `top`, an object or null.
-    ///
-    /// # Errors
-    /// See [`FlowsQuery::parse`].
+    /// Parses an object or null.
     pub fn parse(request: &Value) -> Result<Self, QueryError> {
         let object = Request::new("", request)?;
         object.only(&["by", "limit"])?;

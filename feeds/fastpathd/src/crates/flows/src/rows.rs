@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Columns of a flow in the API, in order, and their values.
+//! Columns of a flow in the API.
 
 use ctnetlink::TcpState;
 use serde::ser::{Serialize, SerializeStruct, SerializeTuple, Serializer};
@@ -11,8 +11,7 @@ use crate::proto;
 use crate::table::FlowTable;
 use crate::time::{Millis, Now};
 
-/// A flow in the API: an array in the order of [`COLS`] in a page, an object in the reply of
-/// `flow`. Serialization reads the flow in place.
+/// A flow in the API: an array in the order of [`COLS`], or an object in the reply of `flow`.
 #[derive(Debug, Clone, Copy)]
 pub struct FlowRow<'a> {
     pub(crate) flow: &'a Flow,
@@ -22,7 +21,6 @@ pub struct FlowRow<'a> {
 
 macro_rules! columns {
     ($row:ident: $($name:ident = $value:expr,)+) => {
-        /// Column names of a flow.
         pub(crate) const COLS: &[&str] = &[$(stringify!($name)),+];
 
         impl Serialize for FlowRow<'_> {
@@ -34,7 +32,6 @@ macro_rules! columns {
             }
         }
 
-        /// Serializes a flow as an object with the column names.
         pub(crate) fn named<S: Serializer>(
             $row: &FlowRow<'_>,
             serializer: S,
@@ -90,20 +87,14 @@ impl FlowRow<'_> {
     }
 }
 
-/// One step in a flow's life.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
 pub struct FlowEvent {
-    /// Unix ms.
     pub at_ms: u64,
-    /// Path since this step.
     pub path: Path,
-    /// Reason for the path; empty if there is none.
     pub reason: &'static str,
-    /// TCP state; empty if there is none.
     pub state: &'static str,
 }
 
-/// Converts a step to its form in the API.
 pub(crate) fn event(step: &PathStep, now: Now) -> FlowEvent {
     FlowEvent {
         at_ms: now.unix_ms_of(step.at),
@@ -113,7 +104,6 @@ pub(crate) fn event(step: &PathStep, now: Now) -> FlowEvent {
     }
 }
 
-/// Rounds a rate to an integer.
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,

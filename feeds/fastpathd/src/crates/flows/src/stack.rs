@@ -1,38 +1,35 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Packets of an offloaded flow that the stack forwarded, and packets that the kernel encrypted.
-//! Decides when a direction misses its entry.
+//! Packets of an offloaded flow that miss the flowtable entry, and packets encrypted by the kernel.
 
 use ctnetlink::Counters;
 
 use crate::flow::Delta;
 use crate::time::Millis;
 
-/// Consecutive packets that miss the entry before a direction counts as slow. Higher than the first
-/// packets after a flow was added, and than single fragments or packets with options.
-const RUN: u64 = 8;
-/// Time after the last encrypted packet for which the IPsec policy is assumed to exist.
-const ENCRYPTED_MS: Millis = 30_000;
+/// Consecutive missed packets after which a direction counts as slow. The first packets of a flow
+/// and single fragments or packets with options must not suffice.
+const MIN_RUN: u64 = 8;
+/// Time after the last encrypted packet during which the flow counts as encrypted.
+const ENCRYPTED_TIMEOUT_MS: Millis = 30_000;
 
-/// Packets of one connection, counted by a rule.
+/// Counter of a rule for one connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct StackCount {
-    /// Kernel id of the connection.
     pub id: u32,
     pub seen: Seen,
-    /// Sum since the rules came into force.
+    /// Totals since the rules were loaded.
     pub counters: Counters,
 }
 
-/// Kinds of packets that the rules count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Seen {
-    /// Forwarded by the stack although offloaded; 0: from the initiator, 1: to it.
+    /// Packets that missed the entry; 0 from the initiator, 1 to the initiator.
     Missed(usize),
-    /// Encrypted or decrypted by the kernel.
+    /// Packets that the kernel encrypted or decrypted.
     Encrypted,
 }
 
-/// Packets of a flow that the stack forwarded.
+/// Packets of an offloaded flow that the stack forwarded.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct ByStack {
     missed: [Missed; 2],
@@ -40,14 +37,11 @@ pub(crate) struct ByStack {
     encrypted_at: Option<Millis>,
 }
 
-/// One direction of an offloaded flow.
 #[derive(Debug, Clone, Copy, Default)]
 struct Missed {
-    /// Latest count of the rules.
     total: Counters,
-    /// Counted since the flow was last read.
+    /// Packets since the last reading of the flow.
     new: Counters,
-    /// Consecutive packets that missed the entry.
     run: u64,
 }
 
@@ -63,18 +57,16 @@ impl ByStack {
         }
     }
 
-    /// Returns whether the kernel encrypted or decrypted a packet recently.
     pub(crate) fn is_encrypted(&self, at: Millis) -> bool {
-        self.encrypted_at.is_some_and(|last| at - last < ENCRYPTED_MS)
+        self.encrypted_at.is_some_and(|last| at - last < ENCRYPTED_TIMEOUT_MS)
     }
 
-    /// Returns whether the stack forwards most packets of a direction.
     pub(crate) fn misses(&self) -> bool {
         self.missed.iter().any(Missed::is_steady)
     }
 
-    /// Returns the part of `growth` that the stack forwarded. `last`: the flow ended, so no further
-    /// count follows.
+    /// Returns the part of `growth` that the stack forwarded. `last`: the flow has ended, and no
+    /// further counts follow.
     pub(crate) fn part(&mut self, growth: &Delta, last: bool) -> Delta {
         let mut parts = Delta::default();
         for ((missed, grown), part) in self.missed.iter_mut().zip(growth).zip(&mut parts) {
@@ -86,10 +78,10 @@ impl ByStack {
 
 impl Missed {
     fn is_steady(&self) -> bool {
-        self.run >= RUN
+        self.run >= MIN_RUN
     }
 
-    /// Adds a count of the rules. Rules that were loaded again restart at zero.
+    /// Adds a counter value, which restarts at 0 when the rules are loaded again.
     fn count(&mut self, counters: Counters) {
         let known =
             if counters.packets < self.total.packets { Counters::default() } else { self.total };
@@ -123,7 +115,7 @@ mod tests {
         Counters { packets, bytes: packets * 100 }
     }
 
-    /// Returns `misses` and the slow packets after readings of (grown, missed) packets.
+    /// Returns `misses()` and the slow packets after readings of (grown, missed) packets.
     fn read(readings: &[(u64, u64)]) -> (bool, u64) {
         let (mut seen, mut total, mut slow) = (ByStack::default(), 0, 0);
         for (grown, missed) in readings {
@@ -135,16 +127,16 @@ mod tests {
     }
 
     #[test]
-    fn a_direction_that_keeps_missing_is_slow() {
+    fn a_direction_is_slow_while_most_packets_miss_the_entry() {
         assert_eq!(read(&[(7, 7)]), (false, 7));
         assert_eq!(read(&[(7, 7), (7, 7)]), (true, 14));
         assert_eq!(read(&[(1000, 990)]), (true, 990));
-        assert_eq!(read(&[(4, 4), (0, 0), (4, 4)]), (true, 8), "quiet in between");
-        assert_eq!(read(&[(7, 7), (7, 7), (1000, 0)]), (false, 14), "fast again");
+        assert_eq!(read(&[(4, 4), (0, 0), (4, 4)]), (true, 8), "idle in between");
+        assert_eq!(read(&[(7, 7), (7, 7), (1000, 0)]), (false, 14), "offloaded again");
     }
 
     #[test]
-    fn a_few_odd_packets_are_not_a_slow_direction() {
+    fn a_few_missed_packets_do_not_make_a_direction_slow() {
         assert_eq!(read(&[(4, 4), (1000, 2), (1000, 2), (9, 4), (10, 4)]), (false, 16));
         assert_eq!(read(&[(1000, 490), (1000, 400)]), (false, 890), "less than half");
     }
@@ -160,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn encrypted_packets_count_for_a_while() {
+    fn a_flow_counts_as_encrypted_for_30_seconds() {
         let mut seen = ByStack::default();
         assert!(!seen.is_encrypted(0));
         for (at, total) in [(0, 1), (1000, 2), (2000, 2)] {
@@ -172,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn the_last_bytes_of_a_slow_direction_are_slow() {
+    fn credits_the_last_bytes_of_a_slow_direction_to_the_stack() {
         let mut seen = ByStack::default();
         seen.count(Seen::Missed(0), counters(20), 0);
         seen.part(&[counters(20), counters(9)], false);

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Matches a search term against addresses and ports: digits of a port, `:443` for exactly this
-//! port, part of an IPv4 or IPv6 address, a network such as `10.10.0.0/16`. Formats no text, so a
-//! hundred thousand flows are searched within a few milliseconds.
+//! Matches a search term with addresses and ports: digits of a port, `:443` for exactly this port,
+//! part of an IPv4 or IPv6 address, or a network such as `10.10.0.0/16`. Formats no text, to search
+//! a hundred thousand flows within a few milliseconds.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use config::Network;
 
-/// Patterns of a term for addresses and ports.
 #[derive(Debug, Default)]
 pub(crate) struct Numbers {
     port: Option<PortWord>,
@@ -17,7 +16,6 @@ pub(crate) struct Numbers {
 }
 
 impl Numbers {
-    /// Parses a term in lower case.
     pub(crate) fn new(word: &str) -> Self {
         if let Some(network) = network(word) {
             return Self { network: Some(network), ..Self::default() };
@@ -52,13 +50,11 @@ impl Numbers {
     }
 }
 
-/// Parses a network such as `10.10.0.0/16`.
 fn network(word: &str) -> Option<Network> {
     let (address, len) = word.split_once('/')?;
     Network::of(address.parse().ok()?, len.parse().ok()?)
 }
 
-/// Digits within a port, or `:443` for exactly this port.
 #[derive(Debug)]
 enum PortWord {
     Exact(u16),
@@ -82,7 +78,7 @@ impl PortWord {
             Self::Digits { value, size } => {
                 let mut rest = u32::from(port);
                 loop {
-                    // A window has as many digits as the term; port 0 has one digit.
+                    // Stop when fewer digits are left than the term has; port 0 has one digit.
                     if rest * 10 < size && !(rest == 0 && size == 10) {
                         return false;
                     }
@@ -99,7 +95,7 @@ impl PortWord {
     }
 }
 
-/// Digits and dots within an IPv4 address: the matching values of each octet that the term touches.
+/// Pattern for an IPv4 address: the matching values of each octet that the term covers.
 #[derive(Debug)]
 struct V4Word(Vec<[bool; 256]>);
 
@@ -129,8 +125,8 @@ impl V4Word {
     }
 }
 
-/// Returns whether a piece of the term matches the text of an octet; the first and the last piece
-/// may match a part of it.
+/// Returns whether a piece of the term matches an octet. The first and the last piece may match a
+/// part of the octet.
 fn touches(text: &str, piece: &str, first: bool, last: bool) -> bool {
     match (first, last) {
         (true, true) => text.contains(piece),
@@ -140,19 +136,18 @@ fn touches(text: &str, piece: &str, first: bool, last: bool) -> bool {
     }
 }
 
-/// Hexadecimal digits and colons within an IPv6 address. Groups are compared one by one, so a
-/// written zero also matches a zero that `::` hides.
+/// Pattern for an IPv6 address. Compares groups, so a 0 in the term also matches a group that `::`
+/// omits.
 #[derive(Debug)]
 struct V6Word {
-    /// Set if the term is a whole address.
+    /// The term as a whole address, if it is one.
     exact: Option<Ipv6Addr>,
-    /// Adjacent groups; the groups before `::` if the term has it.
+    /// All groups, or the groups before `::`.
     left: Vec<Piece>,
-    /// Groups after `::`.
     right: Option<Vec<Piece>>,
 }
 
-/// Part of the term between colons.
+/// Digits of the term between colons.
 #[derive(Debug, Clone, Copy)]
 struct Piece {
     value: u16,
@@ -182,7 +177,6 @@ impl V6Word {
         self.exact == Some(address) || (0..=groups.len()).any(|at| self.found_at(&groups[at..]))
     }
 
-    /// Returns whether the term matches from the first of `groups` on.
     fn found_at(&self, groups: &[u16]) -> bool {
         let Some(rest) = fits(&self.left, groups) else { return false };
         let Some(right) = &self.right else { return !self.left.is_empty() };
@@ -191,14 +185,13 @@ impl V6Word {
     }
 }
 
-/// Returns the groups after `pieces` if all of them match.
 fn fits<'a>(pieces: &[Piece], groups: &'a [u16]) -> Option<&'a [u16]> {
     let (head, rest) = groups.split_at_checked(pieces.len())?;
     head.iter().zip(pieces).all(|(group, piece)| piece.fits(*group)).then_some(rest)
 }
 
-/// Parses a part of the term. `first`, `last`: it starts or ends the term, so its outer piece may
-/// be part of a group.
+/// Parses the pieces before or after `::`. `first` and `last` mark the ends of the term, where a
+/// piece may match a part of a group.
 fn pieces(part: &str, first: bool, last: bool) -> Option<Vec<Piece>> {
     if part.is_empty() {
         return Some(Vec::new());
@@ -213,7 +206,7 @@ fn pieces(part: &str, first: bool, last: bool) -> Option<Vec<Piece>> {
 }
 
 impl Piece {
-    /// Returns whether the piece matches the text of a group, which has no leading zeros.
+    /// Returns whether the piece matches the digits of a group without leading zeros.
     fn fits(self, group: u16) -> bool {
         let size = (u16::BITS - group.leading_zeros()).div_ceil(4).max(1);
         let Some(most) = size.checked_sub(self.digits) else { return false };

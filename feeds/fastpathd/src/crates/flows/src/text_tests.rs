@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Compares matches of terms with a search in the written text.
+//! Compares matches with a search in the formatted address or port.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -30,7 +30,7 @@ fn matches_a_part_of_an_ipv6_address() {
     for word in ["2001:b8", "cafe", "2001::db8", "beef:", "12345", "::beef:", "g", ":443"] {
         assert!(!in_address(word, "2001:db8::beef"), "{word}");
     }
-    assert!(in_address("2001:0db8::beef", "2001:db8::beef"), "a whole address however written");
+    assert!(in_address("2001:0db8::beef", "2001:db8::beef"), "a whole address in any notation");
 }
 
 #[test]
@@ -42,7 +42,7 @@ fn matches_addresses_within_a_network() {
 }
 
 #[test]
-fn a_colon_matches_exactly_one_port() {
+fn a_term_with_a_colon_matches_exactly_one_port() {
     let word = Numbers::new(":443");
     assert!(word.in_port(443) && !word.in_port(4430) && !word.in_port(44));
     assert!(Numbers::new(":70000").none() || !Numbers::new(":70000").in_port(4464));
@@ -64,7 +64,7 @@ proptest! {
     }
 
     #[test]
-    fn ports_match_their_parts(port in any::<u16>(), from in 0_usize..5, len in 1_usize..5) {
+    fn ports_match_any_part(port in any::<u16>(), from in 0_usize..5, len in 1_usize..5) {
         let text = port.to_string();
         if let Some(word) = text.get(from..from + len) {
             prop_assert!(Numbers::new(word).in_port(port));
@@ -79,16 +79,15 @@ proptest! {
     }
 
     #[test]
-    fn ipv4_matches_its_parts(bits in any::<u32>(), from in 0_usize..14, len in 1_usize..16) {
+    fn ipv4_matches_any_part(bits in any::<u32>(), from in 0_usize..14, len in 1_usize..16) {
         let text = Ipv4Addr::from_bits(bits).to_string();
         if let Some(word) = text.get(from..from + len) {
             prop_assert!(in_address(word, &text), "{} in {}", word, text);
         }
     }
 
-    /// Finds any text as shown on the page; zeros that `::` hides match, too.
     #[test]
-    fn ipv6_matches_its_parts(
+    fn ipv6_matches_any_part(
         groups in any::<[u16; 8]>(),
         zeros in any::<[bool; 8]>(),
         from in 0_usize..38,
@@ -98,7 +97,7 @@ proptest! {
             std::array::from_fn(|i| if zeros[i] { groups[i] & 0xf } else { groups[i] });
         let text = Ipv6Addr::from(groups).to_string();
         if let Some(word) = text.get(from..from + len).filter(|word| !word.contains('.')) {
-            // A term like ":443" means a port.
+            // A term such as ":443" matches only ports.
             let port = word.strip_prefix(':').is_some_and(|rest| rest.parse::<u16>().is_ok());
             prop_assert!(port || in_address(word, &text), "{} in {}", word, text);
         }

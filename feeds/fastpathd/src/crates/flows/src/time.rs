@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! A moment on the monotonic clock and in Unix milliseconds, and the conversion.
+//! Conversion between monotonic time and Unix time.
 
 use std::time::Duration;
 
-/// Milliseconds on the monotonic clock; negative before its start.
+/// Milliseconds of monotonic time; negative before its start.
 pub(crate) type Millis = i64;
 
-/// One moment on both clocks.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Now {
     /// Monotonic, since an arbitrary start.
@@ -14,12 +13,12 @@ pub struct Now {
     pub unix_ms: u64,
 }
 
-/// Largest drift of the Unix clock that is not a jump: NTP clients slew the clock.
+/// Maximum drift of the Unix clock that counts as slewing by an NTP client, not as a jump.
 const MAX_SLEW_MS: i64 = 1000;
 
 impl Now {
-    /// Returns the Unix milliseconds of an earlier moment by the clock of this one. The clock may
-    /// have jumped since: a router without a battery gets its time after boot.
+    /// Returns the Unix ms of an earlier moment by the current clock. The clock may have jumped in
+    /// between, because routers without a battery set it after boot.
     #[must_use]
     pub fn unix_ms_at(self, earlier: Now) -> u64 {
         let passed = self.mono.saturating_sub(earlier.mono).as_millis();
@@ -37,8 +36,6 @@ impl Now {
         Millis::try_from(self.mono.as_millis()).unwrap_or(Millis::MAX)
     }
 
-    /// Converts a monotonic moment to Unix ms with the present relation of the clocks, so moments
-    /// before a jump of the Unix clock are in the new time.
     pub(crate) fn unix_ms_of(self, at: Millis) -> u64 {
         self.unix_ms.saturating_add_signed(at.saturating_sub(self.millis()))
     }
@@ -57,11 +54,9 @@ mod tests {
         let year = 31_536_000;
         let then = at(10, 2 * year);
         assert_eq!(at(70, 2 * year + 60).unix_ms_at(then), then.unix_ms);
-        // NTP clients slew the clock.
         assert_eq!(at(70, 2 * year + 61).unix_ms_at(then), then.unix_ms);
         assert_eq!(at(70, 3 * year + 60).unix_ms_at(then), 3 * year * 1000);
         assert_eq!(at(70, year + 60).unix_ms_at(then), year * 1000);
-        // Times before 1970 become 0.
         assert_eq!(at(70, 0).unix_ms_at(then), 0);
         assert_eq!(at(70, 3).unix_ms_at(at(0, 10)), 0);
     }

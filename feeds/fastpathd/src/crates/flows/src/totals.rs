@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Totals by path and the offload ratio in the API. `accounts.rs` computes them.
+//! Totals by path and the offload ratio in the API.
 
 use serde::Serialize;
 
-/// Traffic of one path, now and since the start.
+/// Traffic of one path.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct PathTotals {
-    /// Forwarded flows now.
+    /// Current number of flows.
     pub flows: u64,
     /// Bytes of both directions since the start.
     pub bytes: u64,
@@ -38,14 +38,13 @@ pub struct Ratio {
     pub total: Option<f64>,
 }
 
-/// Totals for a dashboard.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
 pub struct Totals {
     /// Forwarded flows by path.
     pub paths: Paths,
-    /// Flows that are not forwarded, see [`Reason::local`](crate::Reason::local).
+    /// Number of flows that are not forwarded ([`Reason::local`](crate::Reason::local)).
     pub local_flows: u64,
-    /// Connections that have ended, see [`Path::Ended`](crate::Path::Ended).
+    /// Number of ended connections in conntrack ([`Path::Ended`](crate::Path::Ended)).
     pub ended_flows: u64,
     pub ratio: Ratio,
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Forwarded bytes and packets by path, direction and pair of firewall zones, for metrics. Ended
-//! flows stay in the sums, so these never decrease.
+//! Forwarded bytes and packets by path, direction and pair of firewall zones, for metrics. Includes
+//! ended flows, so sums never decrease.
 
 use std::rc::Rc;
 
@@ -14,16 +14,15 @@ use crate::intern::{Interner, Number};
 use crate::network::Side;
 use crate::path::Path;
 
-/// Maximum pairs of zones counted separately: all of six zones, more than a firewall uses.
+/// Maximum pairs of zones counted separately. Six zones have 36 pairs.
 const MAX_PAIRS: usize = 48;
-/// Zone of all further pairs.
 const OTHER: &str = "other";
 
-/// Part of a flow's growth.
+/// Growth of a flow that is credited to a path.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Credit {
     pub(crate) path: Path,
-    /// 0: from the initiator, 1: to it.
+    /// 0 from the initiator, 1 to the initiator.
     pub(crate) direction: usize,
     pub(crate) counters: Counters,
 }
@@ -31,7 +30,7 @@ pub(crate) struct Credit {
 /// Traffic of one pair of zones.
 #[derive(Debug)]
 struct Pair {
-    /// Zones of the initiator and of the responder.
+    /// Zones of initiator and responder.
     zones: [Number; 2],
     sums: ByPath<[Counters; 2]>,
 }
@@ -47,7 +46,7 @@ pub struct ZoneTraffic<'a> {
 }
 
 impl ZoneTraffic<'_> {
-    /// Returns the traffic on a path, from and to the initiator.
+    /// Returns the traffic of a path, from and to the initiator.
     #[must_use]
     pub fn on(&self, path: Path) -> [Counters; 2] {
         self.sums[path as usize]
@@ -58,9 +57,9 @@ impl ZoneTraffic<'_> {
 #[derive(Debug, Default)]
 pub(crate) struct Traffic {
     zones: Interner<Rc<str>>,
-    /// Zone of each side, indexed by the number of the side minus 1.
+    /// Zone of each side, in the order of side numbers from 1.
     of_side: Vec<Number>,
-    /// In the order of their first byte; the pair of [`OTHER`] sums all further pairs.
+    /// Pairs in the order of their first traffic. The pair of [`OTHER`] sums all further pairs.
     pairs: Vec<Pair>,
     pub(crate) hosts: Hosts,
 }
@@ -94,7 +93,7 @@ impl Traffic {
         }
     }
 
-    /// Returns the number of a side's zone; 0 without a zone.
+    /// Returns the number of the zone of a side; 0 for an unknown side.
     fn zone(&mut self, side: Number, sides: &Interner<Side>) -> Number {
         for new in &sides.values()[self.of_side.len()..] {
             self.of_side.push(self.zones.number(Rc::clone(&new.zone)));
@@ -108,7 +107,7 @@ impl Traffic {
         let at = find(&self.pairs, zones).unwrap_or_else(|| {
             let full = self.pairs.len() + 1 >= MAX_PAIRS;
             let zones = if full { [self.zones.number(Rc::from(OTHER)); 2] } else { zones };
-            // A real zone may have this name.
+            // A real zone may also be named `other`.
             find(&self.pairs, zones).unwrap_or_else(|| {
                 self.pairs.push(Pair { zones, sums: ByPath::default() });
                 self.pairs.len() - 1
@@ -117,7 +116,6 @@ impl Traffic {
         &mut self.pairs[at].sums
     }
 
-    /// Returns all pairs of zones with traffic.
     pub(crate) fn between_zones(&self) -> impl Iterator<Item = ZoneTraffic<'_>> {
         self.pairs.iter().map(|pair| {
             let [in_zone, out_zone] =

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Memory of a table that a flood has filled. The only test of this program, because memory is
-//! measured per process.
+//! Tests the memory of a full table. In a separate program, because memory is measured per process.
 
 #![expect(clippy::expect_used, reason = "a test stops at the first surprise")]
 
@@ -14,13 +13,11 @@ use ctnetlink::{Entry, Event, Status, TcpState};
 use flows::FlowTable;
 use support::{Net, TCP, at, counted, entry, flowtable, tuple, uncounted};
 
-/// Limit of the table in `src/table/places.rs`; half-open flows fill half of it at most.
+/// Limit of the table in `src/table/capacity.rs`.
 const MAX_FLOWS: u32 = 210_000;
-/// Bytes of a flow with its index entries: 90 MB for all flows, so that the daemon stays below 100
-/// MB.
-const BYTES_EACH: usize = 430;
+/// Maximum bytes of a flow with its index entries; 90 MB for a full table.
+const MAX_BYTES_PER_FLOW: usize = 430;
 
-/// Returns the memory of this process in bytes; `name` is `VmRSS:` or `VmHWM:`.
 fn memory(name: &str) -> usize {
     let status = std::fs::read_to_string("/proc/self/status").expect("status");
     let line = status.lines().find_map(|line| line.strip_prefix(name)).expect(name);
@@ -28,7 +25,6 @@ fn memory(name: &str) -> usize {
     kib.parse::<usize>().expect("a number") * 1024
 }
 
-/// Returns a masqueraded connection from the LAN, indexed under two pairs of ends.
 fn masqueraded(id: u32) -> Entry {
     let mut entry = entry(id, tuple(TCP, "10.10.0.2", 0, "203.0.113.200", 80));
     let host = Ipv4Addr::from_bits(0x0a0a_0000 + (id >> 8));
@@ -51,7 +47,7 @@ fn a_full_table_stays_within_its_memory() {
     table.engine(flowtable(), at(0.0));
     let before = memory("VmRSS:");
     let half = MAX_FLOWS / 2;
-    // More flows than fit, first by events and then by a dump that has their counters.
+    // Add more flows than fit, by events and then by a dump with counters.
     for id in 0..MAX_FLOWS {
         table.event(&Event::New(uncounted(half_open(id))), at(1.0), &net);
     }
@@ -68,5 +64,5 @@ fn a_full_table_stays_within_its_memory() {
     let grown = memory("VmHWM:") - before;
     let each = grown / table.len();
     println!("{} flows: {grown} bytes at most, {each} each", table.len());
-    assert!(each <= BYTES_EACH, "{each} bytes for each of {MAX_FLOWS} flows");
+    assert!(each <= MAX_BYTES_PER_FLOW, "{each} bytes for each of {MAX_FLOWS} flows");
 }

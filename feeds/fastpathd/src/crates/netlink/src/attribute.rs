@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Reads and writes attributes (`struct nlattr`): type, value, padding.
+//! Reads and writes attributes (`struct nlattr`).
 
 /// Size of `struct nlattr`.
 const HEADER: usize = 4;
-/// Mask for a type without `NLA_F_NESTED` and `NLA_F_NET_BYTEORDER`.
+/// Mask of the type, without `NLA_F_NESTED` and `NLA_F_NET_BYTEORDER`.
 const TYPE: u16 = 0x3fff;
 /// `NLA_F_NESTED`.
 const NESTED: u16 = 1 << 15;
 
-/// Iterates over types and values of attributes. Stops at the first one that does not fit.
+/// Iterates over types and values of attributes. Stops at the first malformed attribute.
 pub fn attributes(mut bytes: &[u8]) -> impl Iterator<Item = (u16, &[u8])> {
     std::iter::from_fn(move || {
         let [l0, l1, k0, k1] = *bytes.first_chunk()?;
@@ -25,7 +25,7 @@ pub fn attribute(bytes: &[u8], kind: u16) -> Option<&[u8]> {
     attributes(bytes).find_map(|(found, value)| (found == kind).then_some(value))
 }
 
-/// Converts a value, such as with `u32::from_be_bytes`. `None` if it is too short.
+/// Converts a value, for example with `u32::from_be_bytes`. Returns `None` if it is too short.
 pub fn number<const N: usize, T>(value: &[u8], convert: fn([u8; N]) -> T) -> Option<T> {
     value.first_chunk().copied().map(convert)
 }
@@ -39,7 +39,7 @@ pub fn push_attribute(bytes: &mut Vec<u8>, kind: u16, value: &[u8]) {
     bytes.resize(bytes.len().next_multiple_of(4), 0);
 }
 
-/// Appends an attribute with the attributes that `fill` appends.
+/// Appends a nested attribute; `fill` appends its contents.
 pub fn push_nested(bytes: &mut Vec<u8>, kind: u16, fill: impl FnOnce(&mut Vec<u8>)) {
     let start = bytes.len();
     push_attribute(bytes, kind | NESTED, &[]);
@@ -68,7 +68,7 @@ mod tests {
     }
 
     #[test]
-    fn a_nest_has_the_padded_length_of_its_attributes() {
+    fn length_of_a_nested_attribute_includes_padding() {
         let mut bytes = Vec::new();
         push_nested(&mut bytes, 1, |nest| push_attribute(nest, 2, &[7]));
         push_nested(&mut bytes, 3, |_| ());
@@ -78,7 +78,7 @@ mod tests {
     }
 
     #[test]
-    fn a_number_ignores_further_bytes() {
+    fn number_ignores_trailing_bytes() {
         assert_eq!(number(&[1, 2, 3], u16::from_be_bytes), Some(0x102));
         assert_eq!(number(&[1], u16::from_be_bytes), None);
     }
@@ -100,7 +100,7 @@ mod tests {
         }
 
         #[test]
-        fn any_bytes_are_read_without_panic(
+        fn reads_any_bytes_without_panic(
             bytes in prop::collection::vec(any::<u8>(), 0..300),
         ) {
             let total: usize = attributes(&bytes).map(|(_, value)| HEADER + value.len()).sum();

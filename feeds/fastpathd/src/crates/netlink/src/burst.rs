@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Receives up to 64 datagrams of at most 4 KiB with one system call (`recvmmsg`), because each
-//! event is a datagram and a separate call would cost more than the event.
+//! Receives up to 64 datagrams with one system call (`recvmmsg`). Each event is a datagram, and a
+//! system call costs more than decoding the event.
 #![expect(unsafe_code, reason = "recvmmsg has no safe form")]
 
 use std::io;
@@ -8,40 +8,38 @@ use std::os::fd::AsRawFd;
 
 use crate::socket::Socket;
 
-/// Maximum number of datagrams per call.
+/// Maximum datagrams per call.
 pub const BURST: usize = 64;
 
 /// Maximum bytes of an event; conntrack events have a few hundred.
-const EVENT: usize = 4096;
+const MAX_EVENT: usize = 4096;
 
-/// A datagram and its sender.
 #[derive(Clone)]
 struct Slot {
     bytes: Vec<u8>,
     from: libc::sockaddr_nl,
 }
 
-/// The datagrams of one call.
 pub(crate) struct Burst {
     slots: Vec<Slot>,
-    /// Length of each received datagram, and true unless it was truncated.
+    /// Length of each received datagram, and false if it was truncated.
     received: Vec<(usize, bool)>,
 }
 
 impl Burst {
     pub(crate) fn new() -> Self {
-        Self::of(EVENT)
+        Self::of(MAX_EVENT)
     }
 
-    /// Allocates a burst for datagrams of at most `most` bytes.
-    fn of(most: usize) -> Self {
+    /// Allocates buffers of `size` bytes.
+    fn of(size: usize) -> Self {
         // SAFETY: all zeros are a valid address.
         let from = unsafe { std::mem::zeroed() };
-        let slot = Slot { bytes: vec![0; most], from };
+        let slot = Slot { bytes: vec![0; size], from };
         Self { slots: vec![slot; BURST], received: Vec::with_capacity(BURST) }
     }
 
-    /// Receives from a non-blocking socket. Returns the number of datagrams.
+    /// Receives datagrams from a non-blocking socket and returns their number.
     pub(crate) fn receive(&mut self, socket: &Socket) -> io::Result<usize> {
         self.received.clear();
         let mut parts: Vec<libc::iovec> = self.slots.iter_mut().map(part).collect();
@@ -66,7 +64,8 @@ impl Burst {
         Ok(received)
     }
 
-    /// Returns the kernel's datagrams of the last call; a truncated one is an error.
+    /// Returns the datagrams of the last call that the kernel sent. A truncated datagram is an
+    /// error.
     pub(crate) fn datagrams(&self) -> impl Iterator<Item = io::Result<&[u8]>> {
         let received = self.slots.iter().zip(&self.received);
         received.filter(|(slot, _)| slot.from.nl_pid == 0).map(|(slot, (length, whole))| {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Blocking requests and dumps, with a timeout. Repeats a dump of a table that changed meanwhile.
+//! Blocking requests and dumps, with a timeout.
 
 use std::io;
 use std::time::Duration;
@@ -10,12 +10,12 @@ use crate::error::RequestError;
 use crate::message::{ACK, DUMP, REQUEST, message, messages};
 use crate::socket::{DATAGRAM, Protocol, Socket};
 
-/// Receive timeout. The kernel answers within the call, so a longer silence is final.
+/// Receive timeout. The kernel normally answers before `send` returns.
 const TIMEOUT: Duration = Duration::from_secs(2);
-/// Attempts to dump a table that changes during each dump.
-const ATTEMPTS: usize = 5;
+/// Maximum dumps of a table that changes during each dump.
+const MAX_ATTEMPTS: usize = 5;
 
-/// Sends requests one after the other and blocks the thread.
+/// Socket for requests that block the thread.
 #[derive(Debug)]
 pub struct Client {
     socket: Socket,
@@ -23,9 +23,6 @@ pub struct Client {
 }
 
 impl Client {
-    ///
-    /// # Errors
-    /// Returns [`RequestError::Open`].
     pub fn open(protocol: Protocol) -> Result<Self, RequestError> {
         let open = || {
             let socket = Socket::open(protocol, SocketFlags::empty())?;
@@ -35,18 +32,12 @@ impl Client {
         open().map_err(RequestError::Open)
     }
 
-    /// Sends a request and returns the messages of its answer, up to the acknowledgement.
-    ///
-    /// # Errors
-    /// Returns a [`RequestError`].
+    /// Sends a request and returns the messages of the answer.
     pub fn request(&mut self, kind: u16, payload: &[u8]) -> Result<Vec<u8>, RequestError> {
         Ok(self.exchange(kind, ACK, payload)?.messages)
     }
 
-    /// Sends a request with further flags, such as [`CREATE`](crate::CREATE).
-    ///
-    /// # Errors
-    /// Returns a [`RequestError`].
+    /// Sends a request with additional flags, such as [`CREATE`](crate::CREATE).
     pub fn request_with(
         &mut self,
         kind: u16,
@@ -56,12 +47,12 @@ impl Client {
         Ok(self.exchange(kind, ACK | flags, payload)?.messages)
     }
 
-    /// Returns all objects of a table as messages. Repeats the dump if the table changed meanwhile.
+    /// Dumps a table and returns the messages. Repeats a dump during which the table changed.
     ///
     /// # Errors
-    /// Returns a [`RequestError`], which is `Interrupted` if the table changed in each attempt.
+    /// Returns [`RequestError::Interrupted`] if the table changed during each attempt.
     pub fn dump(&mut self, kind: u16, payload: &[u8]) -> Result<Vec<u8>, RequestError> {
-        for _ in 0..ATTEMPTS {
+        for _ in 0..MAX_ATTEMPTS {
             let answer = self.exchange(kind, DUMP, payload)?;
             if !answer.interrupted {
                 return Ok(answer.messages);
@@ -85,15 +76,11 @@ impl Client {
     }
 }
 
-/// Sends one request over a separate socket.
-///
-/// # Errors
-/// Returns a [`RequestError`].
+/// Sends one request over a new socket.
 pub fn request(protocol: Protocol, kind: u16, payload: &[u8]) -> Result<Vec<u8>, RequestError> {
     Client::open(protocol)?.request(kind, payload)
 }
 
-/// The received part of an answer.
 #[derive(Debug, Default)]
 struct Answer {
     messages: Vec<u8>,
@@ -101,8 +88,8 @@ struct Answer {
 }
 
 impl Answer {
-    /// Adds a datagram and returns true at the end. Messages with another sequence number belong to
-    /// an answer that timed out, and are skipped.
+    /// Adds a datagram and returns true at the end of the answer. Skips messages with another
+    /// sequence number, which belong to a request that timed out.
     fn add(&mut self, datagram: &[u8], seq: u32) -> Result<bool, RequestError> {
         let mut all = messages(datagram);
         for found in all.by_ref().filter(|found| found.seq == seq) {
@@ -114,11 +101,10 @@ impl Answer {
                 self.messages.extend(message(found.kind, found.flags, seq, found.payload));
             }
         }
-        if all.is_cut() { Err(RequestError::Malformed) } else { Ok(false) }
+        if all.is_truncated() { Err(RequestError::Malformed) } else { Ok(false) }
     }
 }
 
-/// Keeps the kernel's error number, for callers that only report the error.
 impl From<RequestError> for io::Error {
     fn from(error: RequestError) -> Self {
         match error {

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Reads a dump datagram by datagram without blocking the thread. An interrupted pass is reported,
-//! not repeated.
+//! Reads a dump one datagram at a time, without blocking the thread. Does not repeat interrupted
+//! dumps.
 
 use crate::error::{Refusal, RequestError};
 use crate::message::{Message, messages};
 use crate::reactor::AsyncSocket;
 use crate::socket::Protocol;
 
-/// Reads tables in passes, one after the other.
+/// Socket for consecutive dumps, each called a pass.
 #[derive(Debug)]
 pub struct Dump {
     socket: AsyncSocket,
@@ -22,19 +22,13 @@ struct Pass {
 }
 
 impl Dump {
-    /// Opens the socket. Needs a tokio runtime.
-    ///
-    /// # Errors
-    /// Returns [`RequestError::Open`].
+    /// Opens a socket. Needs a tokio runtime.
     pub fn open(protocol: Protocol) -> Result<Self, RequestError> {
         let socket = AsyncSocket::open(protocol, &[]).map_err(RequestError::Open)?;
         Ok(Self { socket, pass: Pass::default() })
     }
 
-    /// Sends the dump request that `request` makes for a sequence number.
-    ///
-    /// # Errors
-    /// Returns [`RequestError::Send`].
+    /// Starts a pass. `request` builds the dump request for a sequence number.
     pub fn start(&mut self, request: impl FnOnce(u32) -> Vec<u8>) -> Result<(), RequestError> {
         self.pass.seq = self.pass.seq.wrapping_add(1);
         self.socket.send(&request(self.pass.seq)).map_err(RequestError::Send)?;
@@ -44,11 +38,11 @@ impl Dump {
 
     /// Passes the messages of the next datagram to `each`. Returns false at the end.
     ///
-    /// Yields to other tasks first: the kernel always has the next datagram ready, so the dump
-    /// would otherwise block a single-threaded daemon.
+    /// Yields to other tasks first. The next datagram is always ready, so the dump would otherwise
+    /// starve other tasks.
     ///
     /// # Errors
-    /// Returns a [`RequestError`]; the pass has ended then.
+    /// Returns a [`RequestError`]; this ends the pass.
     pub async fn next(&mut self, each: impl FnMut(Message<'_>)) -> Result<bool, RequestError> {
         if !self.pass.running {
             return Ok(false);
@@ -59,7 +53,7 @@ impl Dump {
         self.pass.read(datagram?, each).map_err(RequestError::Refused)
     }
 
-    /// Reports whether the table changed during a pass, so that existing objects may be missing.
+    /// Reports whether the table changed during a pass, so that objects may be missing.
     #[must_use]
     pub const fn interrupted(&self) -> bool {
         self.pass.interrupted
@@ -67,7 +61,6 @@ impl Dump {
 }
 
 impl Pass {
-    /// Passes the messages of a datagram to `each`. Returns false at the end.
     fn read(
         &mut self,
         datagram: &[u8],
@@ -92,7 +85,7 @@ mod tests {
     use crate::message::message;
 
     #[test]
-    fn one_interrupted_message_interrupts_the_pass() {
+    fn an_interrupted_message_interrupts_the_pass() {
         const DUMP_INTR: u16 = 0x10;
         let (content, done) = (16, 3);
         for interrupted in 0..3 {

@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Errors of netlink requests, including the kernel's refusal with its error number and text.
+//! Errors of netlink requests.
 
 use std::fmt;
 use std::io;
 
-/// The kernel refused a request.
+/// Error reply of the kernel.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Refusal {
-    /// Positive error number.
     pub errno: i32,
-    /// Text of the extended acknowledgement.
+    /// Message of the extended acknowledgement.
     pub text: Option<String>,
 }
 
@@ -32,7 +31,6 @@ pub enum RequestError {
     Receive(#[source] io::Error),
     #[error("the answer is malformed")]
     Malformed,
-    /// The table changed during each of several dumps.
     #[error("the table changes faster than the kernel can dump it")]
     Interrupted,
     #[error("the kernel has no netlink family {0}")]
@@ -42,7 +40,7 @@ pub enum RequestError {
 }
 
 impl RequestError {
-    /// Returns the kernel's error number, if the kernel refused the request.
+    /// Returns the error number of [`RequestError::Refused`].
     #[must_use]
     pub const fn refused(&self) -> Option<i32> {
         if let Self::Refused(refusal) = self { Some(refusal.errno) } else { None }

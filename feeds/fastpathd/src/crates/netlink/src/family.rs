@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Generic netlink: looks up the number of a family by its name, and sends commands to it.
+//! Generic netlink: looks up a family by name and sends commands to it.
 
 use crate::attribute::{attribute, push_attribute};
 use crate::client::Client;
@@ -7,7 +7,7 @@ use crate::error::RequestError;
 use crate::message::messages;
 use crate::socket::Protocol;
 
-/// `GENL_ID_CTRL`: the family that resolves names to numbers.
+/// `GENL_ID_CTRL`: the family that resolves family names.
 const CONTROL: u16 = 16;
 /// `CTRL_CMD_GETFAMILY`.
 const GET_FAMILY: u8 = 3;
@@ -19,7 +19,7 @@ const FAMILY_NAME: u16 = 2;
 /// Size of `struct genlmsghdr`.
 const HEADER: usize = 4;
 
-/// Sends requests to one family.
+/// Socket for requests to one family.
 #[derive(Debug)]
 pub struct Family {
     client: Client,
@@ -30,7 +30,7 @@ impl Family {
     /// Opens a socket and looks up the family.
     ///
     /// # Errors
-    /// Returns a [`RequestError`]; [`RequestError::NoFamily`] if the kernel lacks the family.
+    /// Returns [`RequestError::NoFamily`] if the kernel lacks the family.
     pub fn open(name: &'static str) -> Result<Self, RequestError> {
         let mut this = Self { client: Client::open(Protocol::Generic)?, number: CONTROL };
         let mut wanted = Vec::new();
@@ -47,9 +47,6 @@ impl Family {
     }
 
     /// Sends a command with attributes and returns the messages of the answer.
-    ///
-    /// # Errors
-    /// Returns a [`RequestError`].
     pub fn request(&mut self, command: u8, attributes: &[u8]) -> Result<Vec<u8>, RequestError> {
         let header: [u8; HEADER] = [command, 1, 0, 0];
         self.client.request(self.number, &[&header, attributes].concat())

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Netlink transport: sockets, requests and their answers, dumps, multicast groups.
+//! Netlink transport: requests, dumps and multicast groups. Callers encode and decode the payloads.
 //!
-//! The crate handles the headers that all families share; the crates that use it handle payloads.
-//! [`Client`] blocks until the kernel has answered, [`Dump`] and [`AsyncSocket`] run on tokio's
-//! reactor, and [`Family`] adds the header of generic netlink.
+//! [`Client`] blocks until the kernel has answered, [`Dump`] and [`AsyncSocket`] run on tokio, and
+//! [`Family`] adds the header of generic netlink.
 
 mod attribute;
 mod burst;

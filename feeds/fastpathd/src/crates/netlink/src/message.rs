@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Reads and writes messages (`struct nlmsghdr`), recognises the end of an answer, and extracts the
-//! text of an extended acknowledgement.
+//! Reads and writes messages (`struct nlmsghdr`), and extracts the text of an extended
+//! acknowledgement.
 
 use crate::attribute::attribute;
 use crate::error::Refusal;
@@ -10,44 +10,43 @@ pub const HEADER: usize = 16;
 
 /// `NLM_F_REQUEST`.
 pub const REQUEST: u16 = 1;
-/// `NLM_F_ACK`: the kernel also answers when the request succeeds.
+/// `NLM_F_ACK`: the kernel acknowledges success, too.
 pub const ACK: u16 = 4;
-/// `NLM_F_DUMP`: all objects instead of one.
+/// `NLM_F_DUMP`.
 pub const DUMP: u16 = 0x300;
 /// `NLM_F_EXCL`.
 pub const EXCL: u16 = 0x200;
 /// `NLM_F_CREATE`.
 pub const CREATE: u16 = 0x400;
 
-/// `NLM_F_DUMP_INTR`: the table changed during the dump, so objects may be missing.
+/// `NLM_F_DUMP_INTR`.
 const DUMP_INTR: u16 = 0x10;
-/// `NLM_F_CAPPED` of an error: the request's payload is not repeated.
+/// `NLM_F_CAPPED`: the error has only the header of the request, not the payload.
 const CAPPED: u16 = 0x100;
-/// `NLM_F_ACK_TLVS` of an error: attributes of the extended acknowledgement follow.
+/// `NLM_F_ACK_TLVS`: attributes of the extended acknowledgement follow the error.
 const ACK_TLVS: u16 = 0x200;
 
 const ERROR: u16 = 2;
 const DONE: u16 = 3;
-/// Lower types belong to netlink itself.
-const FIRST_OF_FAMILY: u16 = 16;
+/// Lowest type of a family; lower types are control messages (`NLMSG_MIN_TYPE`).
+const MIN_TYPE: u16 = 16;
 /// `NLMSGERR_ATTR_MSG`.
 const ERROR_TEXT: u16 = 1;
 
-/// One message of a datagram.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Message<'a> {
     /// `nlmsg_type`.
     pub kind: u16,
     /// `nlmsg_flags`.
     pub flags: u16,
-    /// `nlmsg_seq`: the sequence number of the answered request; 0 in events.
+    /// `nlmsg_seq`: the sequence number of the request; 0 in events.
     pub seq: u32,
-    /// Bytes after the header.
     pub payload: &'a [u8],
 }
 
 impl Message<'_> {
-    /// Returns the result if this message ends an answer (`NLMSG_DONE`, `NLMSG_ERROR`).
+    /// Returns the result if this message ends an answer (`NLMSG_DONE`, `NLMSG_ERROR`), otherwise
+    /// `None`.
     #[must_use]
     pub fn end(&self) -> Option<Result<(), Refusal>> {
         if !matches!(self.kind, ERROR | DONE) {
@@ -55,26 +54,26 @@ impl Message<'_> {
         }
         let code = self.payload.first_chunk().map_or(0, |code| i32::from_ne_bytes(*code));
         Some(match code {
-            // Some dumps end with a positive length instead of 0.
             0.. => Ok(()),
             code => Err(Refusal { errno: code.saturating_neg(), text: self.error_text() }),
         })
     }
 
-    /// Reports whether the message belongs to a family, not to netlink itself.
+    /// Reports whether this is not a control message.
     #[must_use]
     pub const fn is_content(&self) -> bool {
-        self.kind >= FIRST_OF_FAMILY
+        self.kind >= MIN_TYPE
     }
 
-    /// Reports whether the table changed during the dump (`NLM_F_DUMP_INTR`).
+    /// Reports whether the table changed during the dump, so that objects may be missing
+    /// (`NLM_F_DUMP_INTR`).
     #[must_use]
     pub const fn is_interrupted(&self) -> bool {
         self.flags & DUMP_INTR != 0
     }
 
-    /// Returns the text of the extended acknowledgement. In an error, the request or only its
-    /// header precedes the text.
+    /// Returns the text of the extended acknowledgement. In `NLMSG_ERROR`, a copy of the request or
+    /// of its header precedes the text.
     fn error_text(&self) -> Option<String> {
         if self.flags & ACK_TLVS == 0 {
             return None;
@@ -92,17 +91,16 @@ impl Message<'_> {
     }
 }
 
-/// Iterates over the messages of one or more datagrams. Stops at the first header that does not
-/// fit.
+/// Iterates over messages. Stops at the first incomplete message.
 #[derive(Debug, Clone)]
 pub struct Messages<'a> {
     rest: &'a [u8],
 }
 
 impl Messages<'_> {
-    /// Reports whether the datagram ends with an incomplete message.
+    /// Reports whether the iteration stopped at an incomplete message.
     #[must_use]
-    pub const fn is_cut(&self) -> bool {
+    pub const fn is_truncated(&self) -> bool {
         !self.rest.is_empty()
     }
 }
@@ -125,19 +123,18 @@ impl<'a> Iterator for Messages<'a> {
     }
 }
 
-/// Splits `bytes` into messages.
 #[must_use]
 pub const fn messages(bytes: &[u8]) -> Messages<'_> {
     Messages { rest: bytes }
 }
 
-/// Starts a message; the caller appends a payload and calls [`finish`] to fill in the header.
+/// Begins a message. The caller appends the payload and calls [`finish`].
 #[must_use]
 pub fn begin() -> Vec<u8> {
     vec![0; HEADER]
 }
 
-/// Fills in the header and pads the message, so that another one can follow.
+/// Fills in the header and pads the message.
 #[must_use]
 pub fn finish(mut message: Vec<u8>, kind: u16, flags: u16, seq: u32) -> Vec<u8> {
     let length = u32::try_from(message.len()).unwrap_or(u32::MAX);

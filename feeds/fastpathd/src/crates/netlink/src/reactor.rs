@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! A non-blocking netlink socket on tokio's reactor, for multicast groups and requests. Lost events
-//! appear as `ENOBUFS`.
+//! A non-blocking netlink socket on tokio's reactor, for multicast groups and requests.
 #![expect(unsafe_code, reason = "the descriptor is registered while its owner lives")]
 
 use std::io;
@@ -13,7 +12,7 @@ use tokio::io::unix::AsyncFd;
 use crate::burst::Burst;
 use crate::socket::{DATAGRAM, Protocol, Socket};
 
-/// A socket for events, or for requests with answers that must not block the thread.
+/// Socket for events, or for requests that must not block the thread.
 pub struct AsyncSocket {
     fd: AsyncFd<Socket>,
     buffer: Vec<u8>,
@@ -21,47 +20,32 @@ pub struct AsyncSocket {
 }
 
 impl AsyncSocket {
-    /// Opens the socket and joins the multicast groups. Needs a tokio runtime.
-    ///
-    /// # Errors
-    /// Fails if the socket cannot be opened or cannot join a group.
+    /// Opens a socket and joins the multicast groups. Needs a tokio runtime.
     pub fn open(protocol: Protocol, groups: &[u32]) -> io::Result<Self> {
         let socket = Socket::open(protocol, SocketFlags::NONBLOCK)?;
         for group in groups {
             socket.join(*group)?;
         }
-        // SAFETY: the socket owns its descriptor, which stays open and keeps its number until the
-        // socket is dropped.
+        // SAFETY: the socket owns its descriptor and keeps it open until the socket is dropped.
         let fd = unsafe { AsyncFd::register_with_interest(socket, Interest::READABLE) };
         Ok(Self { fd: fd.map_err(io::Error::from)?, buffer: vec![0; DATAGRAM], burst: None })
     }
 
-    /// Joins a further multicast group.
-    ///
-    /// # Errors
-    /// Fails if the kernel lacks the group or does not allow it.
     pub fn join(&self, group: u32) -> io::Result<()> {
         self.fd.get_ref().join(group)
     }
 
-    /// Requests a receive buffer of this size and returns the granted size. A size above
-    /// `net.core.rmem_max` needs `CAP_NET_ADMIN`.
-    ///
-    /// # Errors
-    /// Returns the kernel's error.
+    /// Requests a receive buffer of this size and returns the granted size. Sizes above
+    /// `net.core.rmem_max` need `CAP_NET_ADMIN`.
     pub fn receive_buffer(&self, bytes: usize) -> io::Result<usize> {
         self.fd.get_ref().receive_buffer(bytes)
     }
 
-    /// Sends messages to the kernel.
-    ///
-    /// # Errors
-    /// Returns the kernel's error.
     pub fn send(&self, messages: &[u8]) -> io::Result<()> {
         self.fd.get_ref().send(messages)
     }
 
-    /// Receives the next datagram. Cancel safe: dropping the future loses no datagram.
+    /// Receives the next datagram. Cancel safe.
     ///
     /// # Errors
     /// Returns the kernel's error; see [`overrun`].
@@ -75,12 +59,11 @@ impl AsyncSocket {
         }
     }
 
-    /// Waits for datagrams and passes up to [`BURST`](crate::BURST) received ones to `each`, with
-    /// one system call. Returns their number, at least one. Cancel safe: dropping the future loses
-    /// none.
+    /// Waits for datagrams, receives up to [`BURST`](crate::BURST) with one system call, and passes
+    /// them to `each`. Returns their number. Cancel safe.
     ///
     /// # Errors
-    /// Returns the kernel's error; see [`overrun`]. `EMSGSIZE` if a datagram exceeds 4 KiB.
+    /// Returns the kernel's error; see [`overrun`]. Returns `EMSGSIZE` if a datagram exceeds 4 KiB.
     pub async fn recv_burst(&mut self, mut each: impl FnMut(&[u8])) -> io::Result<usize> {
         let burst = self.burst.get_or_insert_with(Burst::new);
         loop {
@@ -93,7 +76,7 @@ impl AsyncSocket {
         }
     }
 
-    /// Returns a datagram that has already arrived, or `None`.
+    /// Returns the next queued datagram, or `None` if the queue is empty.
     ///
     /// # Errors
     /// Returns the kernel's error; see [`overrun`].
@@ -112,8 +95,8 @@ impl std::fmt::Debug for AsyncSocket {
     }
 }
 
-/// Reports whether the receive buffer overflowed (`ENOBUFS`). The kernel then drops events until
-/// the buffer has been empty once; the socket remains usable.
+/// Reports whether the receive buffer overflowed (`ENOBUFS`). The socket remains usable, but the
+/// kernel drops events until the buffer is empty.
 #[must_use]
 pub fn overrun(error: &io::Error) -> bool {
     error.raw_os_error() == Some(Errno::NOBUFS.raw_os_error())

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Opens netlink sockets, sets their options, and exchanges datagrams of up to 64 KiB with the
-//! kernel.
+//! Opens netlink sockets, sets socket options, and exchanges datagrams with the kernel.
 #![expect(unsafe_code, reason = "options of netlink sockets have no safe form")]
 
 use std::io;
@@ -14,19 +13,19 @@ use rustix::net::{
     socket_with, sockopt,
 };
 
-/// Buffer size. In a dump, the kernel fills datagrams up to 32 KiB if the buffer is large enough.
+/// Size of receive buffers. The kernel fills datagrams of a dump up to 32 KiB if they fit.
 pub(crate) const DATAGRAM: usize = 64 * 1024;
 
-/// Kernel subsystem that a socket talks to.
+/// Netlink protocol, which selects a kernel subsystem.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Protocol {
     /// `NETLINK_ROUTE`: links, addresses, routes, neighbours, queueing disciplines.
     Route,
     /// `NETLINK_NETFILTER`: conntrack, nftables.
     Netfilter,
-    /// `NETLINK_GENERIC`: families by name.
+    /// `NETLINK_GENERIC`: families with dynamic numbers.
     Generic,
-    /// `NETLINK_XFRM`: policies and keys of `IPsec`.
+    /// `NETLINK_XFRM`: `IPsec` policies and keys.
     Xfrm,
 }
 
@@ -40,8 +39,8 @@ impl AsRawFd for Socket {
 }
 
 impl Socket {
-    /// Opens a socket and binds it to a port that the kernel chooses. Without a port, no event
-    /// would arrive: `do_one_broadcast` skips port 0 as the sender.
+    /// Opens a socket and binds it to a port that the kernel chooses. An unbound socket would
+    /// receive no events, because `do_one_broadcast` skips port 0.
     pub(crate) fn open(protocol: Protocol, flags: SocketFlags) -> io::Result<Self> {
         let protocol = match protocol {
             Protocol::Route => None,
@@ -53,26 +52,25 @@ impl Socket {
         let socket = socket_with(AddressFamily::NETLINK, SocketType::RAW, flags, protocol)?;
         bind(&socket, &SocketAddrNetlink::new(0, 0))?;
         let this = Self(socket);
-        // Refusals have a text (Linux 4.12) and do not repeat the request's payload, so that many
-        // fit into the receive buffer.
+        // Errors have a text (Linux 4.12) but no copy of the payload, so that many errors fit into
+        // the receive buffer.
         let _ = this.set(libc::NETLINK_EXT_ACK, 1);
         let _ = this.set(libc::NETLINK_CAP_ACK, 1);
         Ok(this)
     }
 
-    /// Joins a multicast group by its number.
     pub(crate) fn join(&self, group: u32) -> io::Result<()> {
         self.set(libc::NETLINK_ADD_MEMBERSHIP, group)
     }
 
-    /// Makes the kernel check dump requests strictly and refuse some with a text.
+    /// Enables strict checks of dump requests.
     #[cfg(test)]
     pub(crate) fn set_strict(&self) -> io::Result<()> {
         const NETLINK_GET_STRICT_CHK: i32 = 12;
         self.set(NETLINK_GET_STRICT_CHK, 1)
     }
 
-    /// Sets an option of level `SOL_NETLINK`, which rustix lacks.
+    /// Sets an option of level `SOL_NETLINK`, which rustix does not support.
     fn set(&self, option: i32, value: u32) -> io::Result<()> {
         let length = libc::socklen_t::try_from(size_of::<u32>()).unwrap_or_default();
         let value = std::ptr::from_ref(&value).cast();
@@ -82,13 +80,12 @@ impl Socket {
         if result < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
     }
 
-    /// Limits how long [`Self::receive`] blocks.
     pub(crate) fn receive_timeout(&self, timeout: Duration) -> io::Result<()> {
         Ok(sockopt::set_socket_timeout(&self.0, sockopt::Timeout::Recv, Some(timeout))?)
     }
 
-    /// Requests a receive buffer of this size and returns the granted size, which is limited to
-    /// `net.core.rmem_max` without `CAP_NET_ADMIN`.
+    /// Requests a receive buffer of this size and returns the granted size. Without
+    /// `CAP_NET_ADMIN`, `net.core.rmem_max` limits the size.
     pub(crate) fn receive_buffer(&self, bytes: usize) -> io::Result<usize> {
         if sockopt::set_socket_recv_buffer_size_force(&self.0, bytes).is_err() {
             sockopt::set_socket_recv_buffer_size(&self.0, bytes)?;
@@ -96,13 +93,13 @@ impl Socket {
         Ok(sockopt::socket_recv_buffer_size(&self.0)?)
     }
 
-    /// Sends messages to the kernel.
     pub(crate) fn send(&self, messages: &[u8]) -> io::Result<()> {
         sendto(&self.0, messages, SendFlags::empty(), &SocketAddrNetlink::new(0, 0))?;
         Ok(())
     }
 
-    /// Returns the length of the next datagram from the kernel; skips datagrams of other processes.
+    /// Receives the next datagram from the kernel and returns its length. Skips datagrams of other
+    /// processes.
     pub(crate) fn receive(&self, buffer: &mut [u8]) -> io::Result<usize> {
         loop {
             let (filled, length, from) = match recvfrom(&self.0, &mut *buffer, RecvFlags::TRUNC) {

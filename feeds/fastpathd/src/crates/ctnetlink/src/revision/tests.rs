@@ -12,13 +12,13 @@ fn message(kind: u16, family: u8, attributes: &[(u16, &[u8])]) -> Vec<u8> {
     netlink::message(SUBSYSTEM | kind, 0, 0, &payload)
 }
 
-/// Builds a message about a table, with another attribute before the name.
+/// Builds a message about a table, with an unrelated attribute before the name.
 fn about(kind: u16, family: u8, table: &[u8]) -> Vec<u8> {
     message(kind, family, &[(9, &[0, 0, 0]), (TABLE, table)])
 }
 
 fn generation() -> Vec<u8> {
-    // Attribute 1 is a number here, but the table's name in other messages.
+    // Attribute 1 is the generation here, and the table name in other messages.
     message(15, 0, &[(1, &[0, 0, 0, 7]), (2, &[0, 0, 1, 0]), (3, b"nft\0")])
 }
 
@@ -33,7 +33,7 @@ fn touched(messages: &[Vec<u8>]) -> Touch {
 }
 
 #[test]
-fn nothing_is_reported_before_a_transaction_ends() {
+fn reports_a_transaction_when_it_ends() {
     let mut revisions = Revisions::of(INET, "fastpath");
     assert_eq!(revisions.take(&about(6, INET, b"fw4\0")), None);
     assert_eq!(revisions.take(&about(2, INET, b"fastpath\0")), None);
@@ -43,7 +43,7 @@ fn nothing_is_reported_before_a_transaction_ends() {
 }
 
 #[test]
-fn a_table_that_is_replaced_is_not_gone() {
+fn reports_a_replaced_table_as_changed() {
     let [made, removed] = [0, 2].map(|kind| about(kind, INET, b"fastpath\0"));
     let [chain, rule] = [3, 6].map(|kind| about(kind, INET, b"fastpath\0"));
     let replaced = [&made, &removed, &made, &chain, &rule].map(Clone::clone);
@@ -63,7 +63,7 @@ fn recognises_a_table_by_family_and_full_name() {
 }
 
 #[test]
-fn distinguishes_elements_of_other_tables_from_rules() {
+fn reports_set_elements_of_other_tables_separately() {
     let revision = take(&[about(12, INET, b"fw4\0"), generation()]).expect("a transaction");
     assert_eq!(revision, Revision { elements: true, ..Revision::default() });
 }

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Changes entries of the running kernel. The tests are skipped, with a reason, without root or
-//! conntrack.
+//! Changes entries of the running kernel. Skipped without root or conntrack.
 
 use std::collections::HashSet;
 use std::net::{TcpListener, TcpStream, UdpSocket};
@@ -24,7 +23,7 @@ async fn mark(entries: &[Entry], value: u32, mask: u32) -> Changed {
     set_mark(&keys, MarkBits { value, mask }).await.expect("marks are changed")
 }
 
-/// Sends one packet from each of `count` ports, starting with 20,000.
+/// Sends one packet from each of `count` ports, from 20,000 up.
 fn flood(count: u16) -> UdpSocket {
     let server = UdpSocket::bind("127.0.0.2:9").expect("bound");
     for port in 20_000..20_000 + count {
@@ -48,7 +47,7 @@ fn packets(entry: &Entry) -> (u64, u64) {
 }
 
 #[test]
-fn only_the_bits_of_the_mask_change() {
+fn set_mark_changes_only_bits_of_the_mask() {
     in_namespace(|| async {
         let _sockets = talk();
         let entries = whole_table().await;
@@ -64,9 +63,9 @@ fn only_the_bits_of_the_mask_change() {
 }
 
 #[test]
-fn an_event_has_the_new_mark() {
+fn update_events_have_the_new_mark() {
     in_namespace(|| async {
-        // The kernel reports only connections that began while a socket was listening.
+        // The kernel reports only connections that began while an event socket was open.
         let mut socket = EventSocket::open().expect("a socket");
         let _sockets = talk();
         let entries = whole_table().await;
@@ -84,11 +83,11 @@ fn an_event_has_the_new_mark() {
 }
 
 #[test]
-fn counts_missing_entries_and_changes_the_others() {
+fn counts_missing_entries_and_changes_existing_ones() {
     in_namespace(|| async {
         let _server = flood(200);
         let mut entries = whole_table().await;
-        // Spread over the list, including the first and the last message of a datagram.
+        // Includes the first and the last message of a datagram.
         for at in [0, 63, 64, 130, 199] {
             entries[at].orig.sport = 1;
         }
@@ -105,7 +104,7 @@ fn counts_missing_entries_and_changes_the_others() {
 }
 
 #[test]
-fn a_deleted_connection_reports_its_last_counters() {
+fn destroy_event_of_a_deleted_connection_has_the_last_counters() {
     in_namespace(|| async {
         let mut socket = EventSocket::open().expect("a socket");
         let (client, server) = talk();
@@ -137,13 +136,13 @@ fn reinspection_resets_marked_connections() {
         mark(&rest[200..], 7, u32::MAX).await;
         let before = reinspect(Select::Marked).await;
         let ids: HashSet<u32> = before.iter().map(|entry| entry.id).collect();
-        assert_eq!((ids.len(), before.len()), (201, 201), "each of them once, and no other");
+        assert_eq!((ids.len(), before.len()), (201, 201), "each marked connection once");
         let seen = before.iter().find(|entry| entry.id == talked[0].id).expect("reported");
-        assert_eq!((seen.mark, packets(seen)), (OURS | 7, (1, 1)), "as it was before");
+        assert_eq!((seen.mark, packets(seen)), (OURS | 7, (1, 1)), "previous values");
 
         let after = whole_table().await;
         assert!(after.iter().all(|entry| entry.mark & OURS == 0));
-        assert_eq!(after.iter().filter(|entry| entry.mark == 7).count(), 101, "others' bits stay");
+        assert_eq!(after.iter().filter(|entry| entry.mark == 7).count(), 101, "other bits stay");
         assert_eq!(after.iter().filter(|entry| packets(entry) == (0, 0)).count(), 201);
         assert_eq!(after.iter().filter(|entry| packets(entry) == (1, 0)).count(), 100);
         client.send_to(b"more", server.local_addr().expect("bound")).expect("sent");
@@ -157,13 +156,13 @@ fn reinspection_resets_marked_connections() {
 fn reinspection_resets_all_connections() {
     in_namespace(|| async {
         let _server = flood(150);
-        assert_eq!(reinspect(Select::Marked).await, [], "none is marked");
+        assert_eq!(reinspect(Select::Marked).await, [], "no connection is marked");
         assert_eq!(reinspect(Select::Every).await.len(), 150);
         let after = whole_table().await;
         assert_eq!(after.iter().filter(|entry| packets(entry) == (0, 0)).count(), 150);
         let mut nobody = Reinspection::start(0, Select::Marked).expect("no pass");
         let more = nobody.next(&mut Vec::new()).await.expect("nothing to do");
-        assert!(!more, "no bits, no connections");
+        assert!(!more, "an empty mask selects no connection");
     });
 }
 
@@ -218,7 +217,7 @@ fn reports_the_refused_operation() {
         let error = set_mark(&[key(&known), (0, mixed)], bits).await.expect_err("no such tuple");
         assert_eq!(error.to_string(), "cannot change connection marks");
         assert!(error.0.refused().is_some(), "{error:?}");
-        assert_eq!(whole_table().await[0].mark, SPENT, "those before are changed");
+        assert_eq!(whole_table().await[0].mark, SPENT, "earlier entries are changed");
         let error = delete(&[(0, mixed), key(&known)]).await.expect_err("no such tuple");
         assert_eq!(error.to_string(), "cannot delete connections");
     });

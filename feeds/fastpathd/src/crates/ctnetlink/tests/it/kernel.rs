@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The sockets with the running kernel, in a thread's own network namespace. The tests are skipped,
-//! with a reason, without root or conntrack.
+//! Tests the sockets with the running kernel, in a network namespace. Skipped without root or
+//! conntrack.
 
 use std::net::UdpSocket;
 use std::time::Duration;
@@ -11,7 +11,7 @@ use ctnetlink::{
     Touch, Tuple, generation,
 };
 
-/// Removes every entry: `IPCTNL_MSG_CT_DELETE` without a tuple.
+/// Flushes the table with `IPCTNL_MSG_CT_DELETE` without a tuple.
 fn flush() {
     netlink::request(netlink::Protocol::Netfilter, 0x102, &[0; 4]).expect("flushed");
 }
@@ -90,9 +90,8 @@ fn events_report_the_life_of_a_connection() {
     });
 }
 
-/// Events sent before a call can be distinguished from later ones.
 #[test]
-fn events_that_have_arrived_are_read_without_waiting() {
+fn try_recv_returns_queued_events_without_waiting() {
     in_namespace(|| async {
         let mut socket = EventSocket::open().expect("a socket");
         assert_eq!(socket.try_recv().expect("none"), []);
@@ -108,20 +107,20 @@ fn events_that_have_arrived_are_read_without_waiting() {
     });
 }
 
-/// Creates a connection from this port with one datagram that nobody receives.
+/// Creates a connection from this port with an unanswered datagram.
 fn connect(from: u16) {
     let client = UdpSocket::bind(("127.0.0.1", from)).expect("bound");
     client.send_to(b"x", "127.0.0.2:9").expect("sent");
 }
 
 #[test]
-fn an_overflow_is_reported_and_the_socket_continues() {
+fn reports_an_overflow_and_receives_later_events() {
     in_namespace(|| async {
         let mut socket = EventSocket::with_buffer(4096).expect("a socket");
         (20_000..20_300).for_each(connect);
         let quiet = Duration::from_millis(200);
         let mut lost = false;
-        // An event takes at most one datagram, so everything in the buffer is read then.
+        // At most one datagram per event, so 300 reads drain the buffer.
         for _ in 0..300 {
             match tokio::time::timeout(quiet, socket.recv()).await {
                 Ok(Ok(_)) => {}
@@ -138,7 +137,6 @@ fn an_overflow_is_reported_and_the_socket_continues() {
     });
 }
 
-/// The old socket would get no event until its queue was empty.
 #[test]
 fn a_reopened_socket_receives_only_later_events() {
     in_namespace(|| async {
@@ -153,7 +151,7 @@ fn a_reopened_socket_receives_only_later_events() {
 }
 
 #[test]
-fn transactions_of_nft_are_reported() {
+fn reports_transactions_of_nft() {
     in_namespace(|| async {
         let mut socket = RevisionSocket::open(Revisions::of(1, "fastpath")).expect("a socket");
         let table = "add table inet fastpath\ndelete table inet fastpath\ntable inet fastpath {\n\
@@ -177,7 +175,6 @@ fn transactions_of_nft_are_reported() {
     });
 }
 
-/// Tables in which only some sets decide about forwarded packets.
 const SETS: &str = r#"
 table inet t {
     counter seen { }
@@ -229,7 +226,7 @@ table netdev n {
 "#;
 
 #[test]
-fn only_elements_of_sets_that_decide_are_reported() {
+fn reports_elements_only_of_sets_that_decide_about_forwarded_packets() {
     in_namespace(|| async {
         let mut socket = RevisionSocket::open(Revisions::of(1, "fastpath")).expect("a socket");
         shell("nft -f -", SETS);
@@ -245,7 +242,7 @@ fn only_elements_of_sets_that_decide_are_reported() {
             ("inet t by_map { 192.0.2.1 }", false),
             ("inet t verdicts { 192.0.2.1 : drop }", false),
             ("inet t marks { 192.0.2.1 : 7 }", true),
-            // A rule that refers to objects by map does not name their type.
+            // References by map have no type, so they count as deciding.
             ("inet t numbers { 192.0.2.1 : \"seen\" }", true),
             ("ip other verdicts { 192.0.2.1 : drop }", true),
         ] {
@@ -263,7 +260,6 @@ fn only_elements_of_sets_that_decide_are_reported() {
                 );
             }
         }
-        // Two sets at once, and a rule that begins to use a set.
         shell(
             "nft -f -",
             "add element inet t unused { 192.0.2.2 }\nadd element inet t deep { 192.0.2.2 }",

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Messages that the recording lacks: offload, helpers, events, broken ones.
+//! Tests with constructed messages, for cases that the recording lacks.
 
 use ctnetlink::{Entry, Event, Status};
 use netlink::{messages, push_attribute, push_nested};
@@ -31,7 +31,7 @@ fn push_tuple(bytes: &mut Vec<u8>, kind: u16, addresses: [[u8; 4]; 2], ports: [u
     });
 }
 
-/// Builds a message with the attributes of every entry, and attributes that `more` adds.
+/// Builds a message with ID and tuples, and the attributes that `more` adds.
 fn message(kind: u16, flags: u16, more: impl Fn(&mut Vec<u8>)) -> Vec<u8> {
     let mut payload = vec![0; 4];
     let (host, web) = ([10, 0, 0, 2], [192, 0, 2, 80]);
@@ -50,7 +50,7 @@ fn entry(more: impl Fn(&mut Vec<u8>)) -> Entry {
 }
 
 #[test]
-fn an_offloaded_entry_has_neither_timeout_nor_state() {
+fn an_offloaded_entry_has_neither_timeout_nor_tcp_state() {
     let status = (Status::OFFLOAD | Status::SEEN_REPLY).0.to_be_bytes();
     let entry = entry(|attrs| push_attribute(attrs, STATUS, &status));
     assert!(entry.status.has(Status::OFFLOAD) && !entry.status.has(Status::HW_OFFLOAD));
@@ -95,7 +95,7 @@ fn skips_unknown_attributes_and_short_values() {
 }
 
 #[test]
-fn an_entry_needs_id_and_both_tuples() {
+fn rejects_an_entry_without_id_or_tuple() {
     let tuples = |kinds: &[u16]| {
         let mut payload = vec![0; 4];
         for kind in kinds {
@@ -115,7 +115,7 @@ fn an_entry_needs_id_and_both_tuples() {
 }
 
 #[test]
-fn events_are_distinguished_by_type_and_flags() {
+fn distinguishes_events_by_type_and_flags() {
     let mut datagram = message(NEW, CREATE_EXCL, |_| ());
     datagram.extend(message(NEW, 0, |attrs| push_attribute(attrs, MARK, &[0, 0, 0, 1])));
     // `CTA_COUNTERS_ORIG` with packets and bytes.
@@ -133,7 +133,6 @@ fn events_are_distinguished_by_type_and_flags() {
     assert_eq!(events.len(), 3);
 }
 
-/// Passes the bytes to every decoder.
 fn read_all(bytes: &[u8]) {
     let mut entries = Vec::new();
     ctnetlink::entries(bytes, &mut entries);
@@ -142,7 +141,7 @@ fn read_all(bytes: &[u8]) {
 }
 
 #[test]
-fn a_truncated_recording_gives_the_whole_entries_before_the_cut() {
+fn decodes_the_complete_entries_of_a_truncated_recording() {
     let mut all = Vec::new();
     ctnetlink::entries(&KINDS, &mut all);
     for cut in 0..KINDS.len() {
@@ -153,7 +152,7 @@ fn a_truncated_recording_gives_the_whole_entries_before_the_cut() {
 }
 
 #[test]
-fn a_recording_with_any_byte_changed_is_read_without_panic() {
+fn decodes_a_recording_with_any_byte_changed_without_panic() {
     let first: usize = messages(&KINDS).take(3).map(|frame| frame.payload.len() + 16).sum();
     for at in 0..first {
         for value in [0, 1, 3, 4, 0x7f, 0x80, 0xff] {
@@ -171,7 +170,7 @@ proptest! {
     }
 
     #[test]
-    fn mutated_recordings_are_read_without_panic(
+    fn decodes_mutated_recordings_without_panic(
         changes in prop::collection::vec((0..KINDS.len(), any::<u8>()), 1..40),
         cut in 0..KINDS.len(),
     ) {

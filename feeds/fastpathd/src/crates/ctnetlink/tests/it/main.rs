@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Tests with recorded and constructed messages, and with the running kernel.
 
 #![expect(clippy::expect_used, reason = "a test may fail anywhere")]
 

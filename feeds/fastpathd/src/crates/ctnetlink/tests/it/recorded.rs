@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The contents of a recorded dump.
+//! Decodes a recorded dump.
 
 use std::net::IpAddr;
 
@@ -44,13 +44,13 @@ fn decodes_tcp_state_and_counters() {
 }
 
 #[test]
-fn every_state_of_the_recording_is_decoded() {
+fn decodes_the_tcp_state_of_every_tcp_entry() {
     let states: Vec<TcpState> = recorded().iter().filter_map(|entry| entry.tcp_state).collect();
     for state in [TcpState::SynSent, TcpState::Established, TcpState::TimeWait] {
         assert!(states.contains(&state), "{state:?}");
     }
     let tcp = recorded().iter().filter(|entry| entry.orig.proto == 6).count();
-    assert_eq!(states.len(), tcp, "each TCP entry has a state, nothing else has");
+    assert_eq!(states.len(), tcp, "only TCP entries have a state");
 }
 
 #[test]
@@ -78,12 +78,12 @@ fn decodes_ipv6_multicast_and_zones() {
 }
 
 #[test]
-fn protocols_without_ports_have_none() {
+fn decodes_ports_as_0_for_protocols_without_ports() {
     for proto in [47, 50] {
         let Tuple { sport, dport, .. } = find(|entry| entry.orig.proto == proto).orig;
         assert_eq!((sport, dport), (0, 0), "protocol {proto}");
     }
     let ping = find(|entry| entry.orig.proto == 1);
     assert_eq!((ping.orig.sport, ping.orig.dport), (0x1234, 8 << 8), "id, type and code");
-    assert_eq!((ping.reply.sport, ping.reply.dport), (0x1234, 0), "an answer has type 0");
+    assert_eq!((ping.reply.sport, ping.reply.dport), (0x1234, 0), "an echo reply has type 0");
 }

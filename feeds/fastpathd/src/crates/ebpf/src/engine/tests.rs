@@ -73,7 +73,6 @@ fn counts_packets_and_extends_the_timeout_until_removal() {
     let report = engine.report();
     assert_eq!(grown(&report), [3, 3]);
     assert_eq!(report.removed, [(1, RemovalCause::Requested)]);
-    // Packets arrived since the last update of conntrack.
     assert_eq!(report.extensions.iter().map(|e| e.left).collect::<Vec<_>>(), [s(120)]);
     assert!(maps.with(|inside| inside.flows.is_empty() && inside.beats == 1));
     engine.remove(1, s(2));
@@ -81,7 +80,7 @@ fn counts_packets_and_extends_the_timeout_until_removal() {
 }
 
 #[test]
-fn growth_leaves_other_changes_in_the_report() {
+fn growth_clears_only_the_growth_of_the_report() {
     let maps = Fake::default();
     let mut engine = engine(&maps);
     install(&mut engine, 1);
@@ -109,7 +108,7 @@ fn a_fin_ends_both_directions() {
 fn entries_forward_only_between_start_and_end() {
     let maps = Fake::default();
     let mut engine = engine(&maps);
-    assert!(!engine.start(1, s(0)).unwrap(), "not there");
+    assert!(!engine.start(1, s(0)).unwrap(), "not installed");
     install(&mut engine, 1);
     assert!(!engine.is_open(1));
     assert!(engine.start(1, s(0)).unwrap() && engine.is_open(1));
@@ -124,7 +123,6 @@ fn entries_forward_only_between_start_and_end() {
     assert_eq!(report.removed, [(1, RemovalCause::Restarted)]);
     assert_eq!((grown(&report), report.extensions.len()), ([1, 1], 0), "counted, not extended");
     install(&mut engine, 1);
-    // One ended direction is enough.
     maps.with(|inside| {
         let (_, (_, read)) = inside.flows.iter_mut().next().unwrap();
         read.stage = Stage::Restarted;
@@ -134,15 +132,14 @@ fn entries_forward_only_between_start_and_end() {
     assert!(maps.with(|inside| inside.flows.is_empty()));
 }
 
-/// Puts all entries into `stage`, as the programs would.
+/// Sets the stage of all entries, as the programs do.
 fn stage(maps: &Fake, stage: Stage) {
     maps.with(|inside| inside.flows.values_mut().for_each(|(_, read)| read.stage = stage));
 }
 
-/// Ends a connection and lets the engine notice it.
 type End = fn(&mut OffloadEngine, &Fake);
 
-/// Without positions, any RST would end an idle connection after the rules let it pass again.
+/// Without a position, any RST would end the connection.
 #[test]
 fn keeps_tcp_positions_when_a_connection_is_installed_again() {
     let maps = Fake::default();
@@ -177,11 +174,11 @@ fn keeps_tcp_positions_when_a_connection_is_installed_again() {
     put(&mut engine);
     let known = HashMap::from([INSIDE, OUTSIDE].map(|from| (from, position(from))));
     assert_eq!(all(), known);
-    // The next daemon reads the positions from the maps.
+    // The next engine reads the positions from the maps.
     let mut next = OffloadEngine::new(Box::new(maps.clone()), 64, TIMEOUTS).unwrap();
     put(&mut next);
     assert_eq!(all(), known);
-    // A new connection with the same tuple starts without positions, however the first one ended.
+    // A new connection with the same tuple starts without positions.
     let ends: [End; 4] = [
         |next, maps| {
             stage(maps, Stage::Closing);
@@ -210,7 +207,7 @@ fn keeps_tcp_positions_when_a_connection_is_installed_again() {
     stage(&maps, Stage::Closing);
     let mut last = OffloadEngine::new(Box::new(maps.clone()), 64, TIMEOUTS).unwrap();
     put(&mut last);
-    assert!(all().values().all(|at| *at == Position::default()), "ended without any daemon");
+    assert!(all().values().all(|at| *at == Position::default()), "ended between two engines");
 }
 
 #[test]
@@ -236,7 +233,7 @@ fn removes_connections_with_a_changed_endpoint() {
 fn a_failed_installation_leaves_no_entry() {
     let maps = Fake::default();
     let mut engine = engine(&maps);
-    // Port 1001 is the destination of the second entry, for the reply direction.
+    // Refuse the second entry, for packets to port 1001.
     maps.with(|inside| inside.refused = Some(1001));
     let failed = engine.install(connection(1), [endpoint(1), endpoint(2)], s(0));
     assert!(matches!(failed, Err(InstallError::Kernel(MapError::Put(_)))));
@@ -248,7 +245,7 @@ fn a_failed_installation_leaves_no_entry() {
 }
 
 #[test]
-fn the_next_daemon_adopts_entries_in_the_maps() {
+fn the_next_engine_adopts_entries_in_the_maps() {
     let maps = Fake::default();
     let mut before = engine(&maps);
     install(&mut before, 1);
@@ -256,9 +253,9 @@ fn the_next_daemon_adopts_entries_in_the_maps() {
     maps.pass(7, |key| key.sport == 1001);
     drop(before);
     let mut engine = engine(&maps);
-    // The programs keep forwarding until an engine adopts the entries.
+    // The programs forward packets before an engine adopts the entries.
     maps.pass(3, |key| key.sport == 1001);
-    // The same connection has another ID now.
+    // The next daemon assigns another ID to the connection.
     engine
         .install(Connection { id: 9, ..connection(1) }, [endpoint(1), endpoint(2)], s(0))
         .unwrap();
@@ -302,8 +299,8 @@ fn remove_all_also_removes_stale_entries() {
     install(&mut engine, 2);
     engine.remove_all(s(1));
     assert!(maps.with(|inside| inside.flows.is_empty()));
-    let others = self::engine(&Fake::default());
-    assert_eq!(others.after(engine.report()).report().removed, [(2, RemovalCause::Moved)]);
+    let other = self::engine(&Fake::default());
+    assert_eq!(other.after(engine.report()).report().removed, [(2, RemovalCause::Moved)]);
 }
 
 #[test]

@@ -35,7 +35,7 @@ fn tuple(src: &str, dst: &str, proto: u8) -> Tuple {
     Tuple { src, dst, proto, sport, dport }
 }
 
-/// Masqueraded connection from a host in VLAN 20 (device 3) over PPPoE in VLAN 35 (device 5).
+/// Returns a masqueraded connection from VLAN 20 (device 3) over PPPoE in VLAN 35 (device 5).
 fn masqueraded() -> (Tuple, Tuple, EntrySide, EntrySide) {
     let orig = tuple("10.0.20.2:40000", "203.0.113.9:443", TCP);
     let reply = tuple("203.0.113.9:443", "198.51.100.7:40001", TCP);
@@ -65,7 +65,7 @@ fn translates_a_masqueraded_connection_over_pppoe() {
     assert_eq!((here.dst, here.dport), (orig.src, 40000));
 }
 
-/// Connection of either family over a WAN with two tags.
+/// Returns a connection of either family over a WAN with two tags.
 fn prioritised(v6: bool, priorities: [[u8; 4]; 2]) -> (Tuple, Tuple, EntrySide, EntrySide) {
     let (mut orig, mut reply, host, mut wan) = masqueraded();
     if v6 {
@@ -78,7 +78,7 @@ fn prioritised(v6: bool, priorities: [[u8; 4]; 2]) -> (Tuple, Tuple, EntrySide, 
 }
 
 #[test]
-fn tags_have_the_priorities_of_their_devices() {
+fn headers_have_the_tag_priorities_of_the_egress() {
     for v6 in [false, true] {
         for (priorities, one) in [
             ([[5; 4], [1; 4]], true),
@@ -102,9 +102,8 @@ fn tags_have_the_priorities_of_their_devices() {
     }
 }
 
-/// `ip6_forward` keeps the priority of the ingress frame.
 #[test]
-fn priorities_that_depend_on_the_ingress_frame_are_refused() {
+fn refuses_priorities_that_depend_on_the_ingress_frame() {
     for (v6, priorities, refused) in [
         (true, [[5, 0, 0, 0], [0; 4]], true),
         (true, [[5; 4], [0; 4]], true),
@@ -135,7 +134,6 @@ fn tc_keeps_tags_in_the_metadata() {
 #[test]
 fn xdp_writes_tags_into_the_frame() {
     let (orig, reply, mut host, mut wan) = masqueraded();
-    // The hook at ingress writes the header.
     host.hook = Hook::Xdp;
     wan.encapsulation.inner = Some(Tag { vid: 36, service: false });
     wan.encapsulation.outer = Some(Tag { vid: 35, service: true });
@@ -178,7 +176,7 @@ fn refuses_connections_that_cannot_be_offloaded() {
     assert_eq!(refused(&orig, &reply, &narrow, &wan), InstallRefusal::Mtu);
 }
 
-/// Computes a full checksum.
+/// Computes the checksum of RFC 1071.
 fn checksum(parts: &[&[u8]]) -> u16 {
     let mut sum = 0_u64;
     for pair in parts.concat().chunks(2) {
@@ -190,7 +188,7 @@ fn checksum(parts: &[&[u8]]) -> u16 {
     !u16::try_from(sum).unwrap()
 }
 
-/// Updates a checksum in memory order, like `moved` of `rewrite.h`.
+/// Updates a checksum in memory order, like `updated_check()` of `rewrite.h`.
 fn corrected(check: u16, deltas: &[u16]) -> u16 {
     let check = u16::from_ne_bytes(check.to_be_bytes());
     let mut sum = u32::from(!check) + deltas.iter().map(|delta| u32::from(*delta)).sum::<u32>();
@@ -216,7 +214,7 @@ fn header4(src: IpAddr, dst: IpAddr, ttl: u8, length: u16, id: u16) -> Vec<u8> {
     bytes
 }
 
-/// Computes the transport checksum over pseudo header, ports and `rest`.
+/// Computes the TCP checksum over pseudo header, ports and `rest`.
 fn segment(src: IpAddr, dst: IpAddr, ports: [u16; 2], rest: &[u8]) -> u16 {
     let length = u32::try_from(rest.len()).unwrap() + 4;
     let ports = ports.map(u16::to_be_bytes).concat();
@@ -224,7 +222,7 @@ fn segment(src: IpAddr, dst: IpAddr, ports: [u16; 2], rest: &[u8]) -> u16 {
 }
 
 fn tuples() -> impl Strategy<Value = (Tuple, Tuple)> {
-    // Few values, so that parts of the addresses often stay the same.
+    // Few values, so that many bytes of the addresses stay the same.
     let byte = prop_oneof![Just(0_u8), Just(255), any::<u8>()];
     let v4 = [byte.clone(), byte.clone(), byte.clone(), byte];
     let v4 = v4.prop_map(|octets| IpAddr::V4(Ipv4Addr::from(octets)));
@@ -273,7 +271,7 @@ proptest! {
             let after = segment(entry.src, entry.dst, [entry.sport, entry.dport], &rest);
             prop_assert_eq!(corrected(before, &[entry.address_delta, entry.port_delta]), after);
             prop_assert_eq!(corrected(before, &[entry.l4_delta]), after);
-            // A partial checksum is the sum of the pseudo header, so only addresses count.
+            // A partial checksum covers only the pseudo header.
             let pseudo = |src, dst| !segment(src, dst, [0, 0], &[]);
             let moved = corrected(!pseudo(key.src, key.dst), &[entry.address_delta]);
             prop_assert_eq!(!moved, pseudo(entry.src, entry.dst));

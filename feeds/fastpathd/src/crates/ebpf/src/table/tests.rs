@@ -40,12 +40,12 @@ fn host(last: u8) -> IpAddr {
     IpAddr::V4(Ipv4Addr::new(10, 0, 0, last))
 }
 
-/// Returns a host that is reached by its address alone.
+/// Returns a destination without its own next hop.
 fn destination(last: u8) -> Destination {
     Destination { address: host(last), route: None }
 }
 
-/// Connection `id` from `10.0.0.from` to `10.0.0.to`.
+/// Returns connection `id` from `10.0.0.from` to `10.0.0.to`.
 fn connection(id: u64, from: u8, to: u8, proto: u8) -> Connection {
     let port = u16::try_from(id % 50_000).unwrap() + 1000;
     let orig = Tuple { src: host(from), dst: host(to), proto, sport: port, dport: 443 };
@@ -53,7 +53,7 @@ fn connection(id: u64, from: u8, to: u8, proto: u8) -> Connection {
     Connection { id, zone: 0, orig, reply }
 }
 
-/// A table and the maps as the engine would fill them.
+/// A table, and the maps as the engine fills them.
 struct World {
     table: ConnectionTable,
     maps: HashMap<Key, Counters>,
@@ -104,7 +104,7 @@ impl World {
 }
 
 #[test]
-fn counters_are_reported_by_their_growth() {
+fn reports_the_growth_of_counters() {
     let mut world = World::new(64);
     let [there, back] = world.install(connection(7, 1, 2, 6), 0).unwrap();
     assert_eq!(world.read(1), []);
@@ -146,7 +146,7 @@ fn a_change_removes_only_connections_that_depend_on_it() {
     assert_eq!(touched(&world, DependencyChange::Route(host(8), 31)), [host(8), host(9)]);
     assert!(touched(&world, DependencyChange::Vlans).is_empty());
     assert_eq!(touched(&world, DependencyChange::All).len(), 5);
-    // The endpoint is the same, but depends on other objects.
+    // Only the dependencies of the endpoint change.
     let same = Endpoint { dependencies: vec![Dependency::Vlans(5)], ..endpoint(2, 2) };
     assert!(world.table.moved(destination(2), Some(same)).is_empty());
     assert_eq!(touched(&world, DependencyChange::Vlans), [host(2)]);
@@ -174,7 +174,7 @@ fn an_address_may_have_several_next_hops() {
     assert_eq!(world.table.touched(&[link(6)]), [second]);
     assert_eq!(world.table.moved(second, None), [2]);
     let routes = [DependencyChange::Route(host(2), 32)];
-    assert_eq!(world.table.touched(&routes), [], "the flow table leaves a next hop");
+    assert_eq!(world.table.touched(&routes), [], "the flow table handles the next hop");
     assert!(world.table.leave(2).is_some());
     assert_eq!(world.table.touched(&[link(6)]), []);
     assert_eq!(world.table.touched(&[link(5)]).len(), 1);
@@ -250,7 +250,7 @@ fn extends_the_conntrack_timeout_while_packets_arrive() {
         }
         assert!(until >= now + 60, "at {now} it lives until {until}");
     }
-    // Idle since 399, so it expires at 519, whenever conntrack was updated.
+    // Idle since 399, so conntrack must expire the connection at 519.
     for now in 400..520 {
         world.read(now);
         until = extensions(&mut world, now).first().map_or(until, |left| now + left.as_secs());
@@ -285,7 +285,7 @@ fn counts_dropped_packets_by_rule_until_they_expire() {
 }
 
 #[test]
-fn dropped_connections_fill_a_sixteenth_of_each_map() {
+fn dropped_connections_use_at_most_a_sixteenth_of_each_map() {
     let mut table = ConnectionTable::new(64);
     let reject = |table: &mut ConnectionTable, connection: Connection| {
         let ends = [endpoint(1, 1), endpoint(2, 2)];
@@ -300,7 +300,7 @@ fn dropped_connections_fill_a_sixteenth_of_each_map() {
     table.leave(0).unwrap();
     assert_eq!(reject(&mut table, v4(10)), Ok(()));
     assert_eq!(reject(&mut table, v4(11)), Err(InstallRefusal::Full));
-    // The map of IPv6 has its own limit.
+    // The IPv6 map has its own limit.
     let v6 = |id| {
         let six = |tuple: Tuple| {
             let of = |address: IpAddr| match address {

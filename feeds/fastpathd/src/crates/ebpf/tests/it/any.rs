@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Arbitrary bytes: a packet is passed unchanged, dropped, or rewritten only in the entry's fields,
-//! and every checksum stays as right or wrong as before.
+//! Runs the programs on damaged frames. Each frame must be passed unchanged, dropped, or rewritten
+//! correctly, with wrong checksums staying wrong.
 
 use ebpf::layout::{FLOW_DROP, Out};
 use ebpf::programs::Dsa;
@@ -14,7 +14,7 @@ use crate::frame::Packet;
 use crate::kernel::{Action, HOOKS, Hook, Kernel, Metadata, Ran, allowed};
 use crate::table::{flow, links_in, links_out, translations};
 
-/// A modification of a frame that would have been forwarded.
+/// A modification of a valid frame.
 #[derive(Clone, Debug)]
 enum Damage {
     Byte(Index, u8),
@@ -69,7 +69,7 @@ struct Case {
     hook: Hook,
     v6: bool,
     tcp: bool,
-    /// TCP flags, if not only ACK.
+    /// TCP flags other than ACK.
     flags: Option<u8>,
     unchecked: bool,
     nat: Index,
@@ -83,7 +83,7 @@ struct Case {
 
 fn case() -> impl Strategy<Value = Case> {
     let kind = (prop::sample::select(&HOOKS[..]), any::<(bool, bool, bool)>());
-    // Random damage seldom changes nothing but the flags.
+    // Random damage seldom affects only the flags.
     let flags = prop::option::weighted(0.02, any::<u8>());
     let ends = (any::<(Index, Index, Index)>(), (any::<bool>(), 0..4_u8));
     let bytes = (vec(any::<u8>(), 0..300), vec(damage(), 0..4), prop::bool::weighted(0.05));
@@ -115,13 +115,13 @@ impl Case {
     }
 }
 
-/// Sums all 16-bit words in any order, modulo 0xffff.
+/// Returns the sum of all 16-bit words modulo 0xffff.
 fn residue(bytes: &[u8]) -> u64 {
     let pairs = bytes.chunks(2).map(|p| u64::from(p[0]) << 8 | u64::from(*p.get(1).unwrap_or(&0)));
     pairs.sum::<u64>() % 0xffff
 }
 
-/// Splits a packet that begins with its IP header into IP, transport header and payload.
+/// Splits an IP packet into IP header, transport header and payload.
 fn parts(bytes: &[u8], v6: bool, tcp: bool) -> (Vec<u8>, Vec<u8>, Vec<u8>) {
     let ip = if v6 { 40 } else { 20 };
     let l4 = ip + if tcp { 20 } else { 8 };
@@ -136,7 +136,7 @@ fn judge(case: &Case, flow: &Flow, frame: &[u8], ran: &Ran) -> Result<(), TestCa
             return Ok(());
         }
         Action::Drop => {
-            // The kernel always has room for the header here.
+            // The test kernel always has headroom.
             prop_assert_eq!(ran.out, Out::Dropped);
             prop_assert!(case.drop);
             return Ok(());
@@ -144,8 +144,7 @@ fn judge(case: &Case, flow: &Flow, frame: &[u8], ran: &Ran) -> Result<(), TestCa
         Action::Redirect => prop_assert_eq!(ran.out, Out::Forwarded),
     }
     prop_assert!(!case.drop);
-    // A forwarded frame matches the flow's key, so its link header is known. The key includes the
-    // length field of PPPoE, but not the priority of a tag.
+    // The link-layer header of a forwarded frame follows from the flow's key.
     let before = flow.from.bytes(case.v6, 0).len();
     let link = flow.to.bytes(case.v6, 0).len();
     let length = usize::from(if case.v6 {
@@ -178,10 +177,10 @@ fn judge(case: &Case, flow: &Flow, frame: &[u8], ran: &Ran) -> Result<(), TestCa
     }
     let sum = |ip: &[u8], l4: &[u8]| residue(&[&ip[addresses..], l4].concat());
     if !case.tcp && l4[6..8] == [0, 0] {
-        prop_assert_eq!(&new_l4[6..8], &[0, 0], "none stays none");
+        prop_assert_eq!(&new_l4[6..8], &[0, 0], "still without a checksum");
     } else {
         prop_assert_eq!(sum(&new_ip, &new_l4), sum(&ip, &l4), "sum of the transport");
-        prop_assert!(case.tcp || new_l4[6..8] != [0, 0], "a sum never becomes none");
+        prop_assert!(case.tcp || new_l4[6..8] != [0, 0], "still with a checksum");
     }
     Ok(())
 }
@@ -200,10 +199,10 @@ fn run(kernel: &mut Kernel, case: &Case) -> Result<Out, TestCaseError> {
     Ok(ran.out)
 }
 
-/// Number of damaged frames in an ordinary run of the tests.
+/// Default number of damaged frames.
 const FRAMES: u32 = 20_000;
 
-/// Returns the number of frames, which `DAMAGED_FRAMES` sets for long runs.
+/// Returns the number of damaged frames, from the environment variable `DAMAGED_FRAMES` if set.
 fn frames() -> u32 {
     std::env::var("DAMAGED_FRAMES").map_or(FRAMES, |text| text.parse().expect("a number"))
 }
@@ -229,7 +228,7 @@ fn damaged_frames_are_passed_dropped_or_rewritten_correctly() {
     assert_eq!(exits.seen, exits.out.iter().sum::<u64>());
     assert!(exits.seen >= u64::from(cases), "{} of {cases}", exits.seen);
     println!("{seen:?}");
-    // The damage must leave enough frames for each of these exits.
+    // The random frames must cover these exits.
     for out in [Out::Forwarded, Out::Unknown, Out::NotIp, Out::Malformed, Out::Dropped, Out::Tcp] {
         assert!(seen.get(&out).is_some_and(|n| *n > 20), "{out:?}: {seen:?}");
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! `fastpath-bpf` attaches, replaces and keeps programs on devices in a separate namespace.
+//! Runs `fastpath-bpf` in a network namespace.
 #![expect(unsafe_code, reason = "the test runs in a network namespace of its own")]
 
 use std::path::PathBuf;
@@ -23,7 +23,7 @@ fn shell(command: &str) -> String {
     String::from_utf8_lossy(&output.stdout).into_owned()
 }
 
-/// A gateway with two pairs of devices, and the folder of its programs.
+/// Two pairs of virtual devices, and the folder of the programs.
 struct Gateway {
     folder: String,
     object: PathBuf,
@@ -62,7 +62,7 @@ impl Gateway {
         self.run(&["load", "--object", object, "--flows", &flows.to_string()]).expect("loads")
     }
 
-    /// Appends a byte to the object. Nothing reads it, but the digest of the object changes.
+    /// Changes the digest of the object with an unused byte at the end.
     fn alter_object(&self) {
         let mut object = std::fs::read(&self.object).expect("read");
         object.push(0);
@@ -100,7 +100,7 @@ fn on_gateway(test: impl FnOnce(&Gateway) + Send + 'static) {
     std::thread::spawn(run).join().expect("the test holds");
 }
 
-/// Returns the programs that the kernel reports at a device, as text.
+/// Returns the programs and hooks that the kernel reports for a device.
 fn at(device: &str) -> Vec<String> {
     let mut found = Vec::new();
     let link = shell(&format!("ip -d link show {device}"));
@@ -122,7 +122,6 @@ fn at(device: &str) -> Vec<String> {
     found
 }
 
-/// Reports whether the kernel has TCX (Linux 6.6 and later).
 fn has_tcx() -> bool {
     let there = SchedClassifier::query_tcx("lo", TcAttachType::Ingress).is_ok();
     if !there {
@@ -157,7 +156,7 @@ fn attaches_at_every_hook_and_detaches_without_traces() {
                 assert_eq!(report[n]["hook"], hook, "{report}");
                 assert_eq!(report[n]["device"], device);
                 assert_eq!(at(device), wanted, "{hook}");
-                // XDP would not see stripped tags.
+                // Only XDP disables stripping.
                 let taken = strips(device).expect("reported");
                 assert_eq!(taken, !hook.starts_with("xdp"), "{hook}");
             }
@@ -166,11 +165,11 @@ fn attaches_at_every_hook_and_detaches_without_traces() {
             let rest = gateway.run(&["detach", "a1"]).expect("detached");
             assert_eq!(rest.as_array().map(Vec::len), Some(1), "{rest}");
             assert_eq!(at("a1"), clean, "{hook}");
-            assert!(strips("a1").expect("reported"), "{hook}: as before");
-            // The program at the other device stays until the next hook replaces it.
+            assert!(strips("a1").expect("reported"), "{hook}: restored");
+            // The next hook replaces the program at the other device.
             assert_eq!(at("b1"), wanted, "{hook}");
         }
-        // Stripping that was disabled before stays disabled.
+        // Detaching does not enable stripping that was disabled before.
         strip("a1", false).expect("virtual Ethernet can");
         gateway.run(&["attach", "--hook", "xdp", "a1"]).expect("attached");
         gateway.run(&["unload"]).expect("unloaded");
@@ -209,7 +208,7 @@ fn reports_devices_that_fail_or_do_not_exist() {
         assert_eq!(report[0]["hook"], Value::Null);
         assert!(report[0]["error"].as_str().is_some_and(|e| e.contains("at xdp")), "{report}");
         assert_eq!(report[1]["hook"], "xdp");
-        // Removing a device detaches its program; the next load removes the stale record.
+        // The next load removes the stale record of a removed device.
         shell("ip link del a1");
         let shown = gateway.run(&["show"]).expect("shown");
         assert_eq!(shown[0]["device"], Value::Null);
@@ -234,7 +233,7 @@ fn keeps_a_clsact_with_filters_of_another_program() {
     });
 }
 
-/// On a kernel without tracing, aya loads programs without names, and old filters have none either.
+/// On kernels without tracing, filters of old versions have no name.
 #[test]
 fn removes_our_filter_even_without_its_name() {
     on_gateway(|gateway| {
@@ -248,7 +247,7 @@ fn removes_our_filter_even_without_its_name() {
              done
              tc filter add dev b1 ingress pref 9 bpf bytecode '1,6 0 0 0'",
         ));
-        // Unpin the program, as if a later object had replaced it.
+        // Unpin the program, as a replacement by another object does.
         shell(&format!("rm {pinned}"));
         gateway.run(&["detach", "a1", "b1"]).expect("detached");
         assert_eq!(at("a1"), [""; 0]);
@@ -258,9 +257,8 @@ fn removes_our_filter_even_without_its_name() {
     });
 }
 
-/// Another program may remove a clsact with all its filters.
 #[test]
-fn a_filter_that_was_removed_is_attached_again() {
+fn attach_restores_a_removed_filter() {
     on_gateway(|gateway| {
         gateway.load(16);
         let attach = || gateway.run(&["attach", "--hook", "clsact", "a1", "b1"]).expect("attached");
@@ -277,7 +275,7 @@ fn a_filter_that_was_removed_is_attached_again() {
         attach();
         assert_eq!(at("a1"), ["clsact", "filter"]);
         assert!(filters("a1").contains("pref 9 "), "{}", filters("a1"));
-        // The kernel would choose another priority for a new filter.
+        // A new filter would have another priority.
         assert_eq!(filters("b1"), before);
         gateway.run(&["detach", "a1"]).expect("detached");
         assert_eq!(at("a1"), ["clsact"]);
@@ -309,7 +307,7 @@ fn reloads_the_programs_of_other_switches_with_new_maps() {
         assert_eq!(load("mtk", "16"), first, "maps are shared");
         load("mtk", "32");
         load("mtk", "16");
-        assert_ne!(load("none", "16"), first, "its maps are others by now");
+        assert_ne!(load("none", "16"), first, "the maps were replaced");
     });
 }
 
@@ -327,14 +325,14 @@ fn flows_stay_when_programs_are_replaced() {
         let old = program_at("a1");
         let shown = gateway.load(16);
         assert_eq!(shown.as_array().map(Vec::len), Some(2));
-        assert_eq!(program_at("a1"), old, "the same object is not loaded again");
+        assert_eq!(program_at("a1"), old, "an unchanged object is not loaded again");
         gateway.alter_object();
         let shown = gateway.load(16);
         assert_eq!(shown.as_array().map(Vec::len), Some(2));
         assert_ne!(program_at("a1"), old, "a new program");
         assert_eq!(at("b1"), ["clsact", "filter"]);
-        assert!(gateway.flows4().get(&key, 0).is_ok(), "the flow is still there");
-        // Maps of another size or layout start empty.
+        assert!(gateway.flows4().get(&key, 0).is_ok(), "the flow stays");
+        // Maps of another size or layout are replaced.
         gateway.load(32);
         assert!(gateway.flows4().get(&key, 0).is_err());
         gateway.flows4().insert(key, Entry4::default(), 0).expect("put");
@@ -358,7 +356,7 @@ fn flows_stay_when_programs_are_replaced() {
         gateway.load(32);
         assert!(gateway.flows4().get(&key, 0).is_ok());
         let control: Array<MapData, Control> = gateway.map("control").try_into().expect("an array");
-        assert_eq!(control.get(&0, 0).expect("there"), other, "the daemon is still there");
+        assert_eq!(control.get(&0, 0).expect("there"), other, "the heartbeat stays");
     });
 }
 
@@ -372,7 +370,7 @@ fn retries_a_port_where_replacing_the_program_failed() {
         gateway.run(&["attach", "--hook", "tcx", "a1"]).expect("attached");
         let old = program_at("a1");
         gateway.alter_object();
-        // In place of the link, put a map, which takes no programs.
+        // Replace the pinned link with a map, whose program cannot be updated.
         let links = format!("{}/links", gateway.folder);
         let link = shell(&format!("ls {links}"));
         let link = format!("{links}/{}", link.trim());
@@ -387,6 +385,6 @@ fn retries_a_port_where_replacing_the_program_failed() {
         shell(&format!("rm {link} && mv {}/kept {link}", gateway.folder));
         assert_eq!(program_at("a1"), old);
         gateway.load(16);
-        assert_ne!(program_at("a1"), old, "it waits for no other object");
+        assert_ne!(program_at("a1"), old, "the same object is attached again");
     });
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Transport checksums in every state that the kernel knows.
+//! Tests updates of transport checksums: complete, verified by the device, absent, wrong.
 
 use ebpf::layout::Out;
 use ebpf::programs::Dsa;
@@ -20,8 +20,7 @@ fn goes(
 ) {
     let same = (flow.old.src, flow.old.dst) == (flow.new.src, flow.new.dst);
     if metadata.complete && same && flow.to.session.is_some() {
-        // Naming PPPoE moves tags. Unlike a real ingress, a test run then leaves a wrong sum of the
-        // packet.
+        // set_pppoe_protocol() moves tags, after which the kernel's sum is wrong in test runs.
         return;
     }
     let pair = flow.pair(hook);
@@ -32,7 +31,7 @@ fn goes(
     kernel.remove(&pair);
 }
 
-/// Returns the states of a checksum that need no device: several at TC, one at XDP.
+/// Returns the checksum states that a test run can have at this hook.
 fn states(hook: Hook) -> Vec<Metadata> {
     let none = Metadata::default();
     match hook {
@@ -43,7 +42,7 @@ fn states(hook: Hook) -> Vec<Metadata> {
     }
 }
 
-/// Returns flows of all versions, protocols and translations between two encapsulations.
+/// Returns flows of all families, protocols and translations between two encapsulations.
 fn flows(ingress: usize, egress: usize) -> Vec<(String, Flow)> {
     let (from_name, from) = links_in().swap_remove(ingress);
     let (to_name, to) = links_out().swap_remove(egress);
@@ -57,7 +56,7 @@ fn flows(ingress: usize, egress: usize) -> Vec<(String, Flow)> {
     flows
 }
 
-/// Builds a packet with checksum `raw` for the old or new tuple, before UDP replaces 0.
+/// Builds a packet whose checksum for the old or new tuple is `raw`, before UDP replaces 0.
 fn with_sum(flow: &Flow, new: bool, raw: u16) -> Packet {
     let tuple = if new { flow.new } else { flow.old };
     let mut packet = Packet::new(tuple, flow.tcp, b"??of a known sum".to_vec());
@@ -65,7 +64,7 @@ fn with_sum(flow: &Flow, new: bool, raw: u16) -> Packet {
     let zero = packet.bytes();
     let at = packet.check_at();
     let without = u16::from_be_bytes([zero[at], zero[at + 1]]);
-    // The sum of the rest is ~without, so this word makes it ~raw.
+    // The rest of the packet sums to ~without; this word makes the sum ~raw.
     let word = (u32::from(!raw) + u32::from(without)) % 0xffff;
     packet.payload[..2].copy_from_slice(&u16::try_from(word).expect("a rest").to_be_bytes());
     packet.tuple = flow.old;
@@ -87,15 +86,15 @@ fn updates_checksums_verified_by_the_device() {
     }
 }
 
-/// The kernel fails the test run if its sum does not match the packet afterwards.
+/// The kernel fails a test run with a wrong sum.
 #[test]
-fn keeps_the_sum_of_the_device_right() {
+fn updates_the_packet_sum_of_the_device() {
     if !allowed() {
         return;
     }
     let mut kernel = Kernel::new(Dsa::None);
     let complete = Metadata { complete: true, ..Metadata::default() };
-    // Only egress headers that move no tags into or out of the packet.
+    // Egress headers that move no tag into or out of the packet.
     let untagged = [0, 1, 2, 5, 6];
     let pairs = [0, 1, 2].into_iter().flat_map(|i| untagged.map(|o| (i, o)));
     for (ingress, egress) in pairs {
@@ -107,7 +106,7 @@ fn keeps_the_sum_of_the_device_right() {
 }
 
 #[test]
-fn udp_without_a_checksum_stays_without_one() {
+fn forwards_udp_without_a_checksum() {
     if !allowed() {
         return;
     }
@@ -129,7 +128,7 @@ fn udp_without_a_checksum_stays_without_one() {
     check(&frames);
 }
 
-/// A UDP checksum of 0 would mean "none", so UDP sends 0xffff; TCP has no such rule.
+/// A UDP checksum of 0 means "no checksum" (RFC 768).
 #[test]
 fn udp_checksums_of_zero_are_sent_as_0xffff() {
     if !allowed() {
@@ -160,7 +159,7 @@ fn udp_checksums_of_zero_are_sent_as_0xffff() {
     check(&frames);
 }
 
-/// A wrong checksum stays wrong by the same amount, so that the receiver notices it.
+/// The receiver must detect the error.
 #[test]
 fn wrong_checksums_stay_wrong() {
     if !allowed() {
@@ -182,7 +181,7 @@ fn wrong_checksums_stay_wrong() {
     }
 }
 
-/// Folding the sum carries twice in one of 65,536 packets.
+/// One of 65,536 sums carries twice.
 #[test]
 fn folds_sums_that_carry_twice() {
     if !allowed() {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Checks that the daemon writes the same map entries as the other tests.
+//! Compares the map entries of the daemon with those of `flow.rs`.
 
 use aya::maps::HashMap;
 use ctnetlink::Tuple as Tracked;
@@ -46,12 +46,12 @@ fn tracked(tuple: &Tuple, tcp: bool) -> Tracked {
     Tracked { src, dst, proto: if tcp { 6 } else { 17 }, sport, dport }
 }
 
-/// Builds the entries of both directions as the daemon does.
+/// Builds the entries of both directions with the daemon's code.
 fn made(flow: &Flow, hook: Hook) -> [(entry::Key, entry::Entry); 2] {
     let initiator = side(flow.devices.0, hook, flow.from.dst, flow.from.src, &flow.from);
     let responder = side(flow.devices.1, hook, flow.to.src, flow.to.dst, &flow.to);
     let (orig, reply) = (tracked(&flow.old, flow.tcp), tracked(&flow.new.reply(), flow.tcp));
-    connect(&orig, &reply, &initiator, &responder).expect("can be carried")
+    connect(&orig, &reply, &initiator, &responder).expect("can be offloaded")
 }
 
 #[test]

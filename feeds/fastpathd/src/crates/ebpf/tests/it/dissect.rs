@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Reads frames with tshark, independently of our own parser.
+//! Checks frames with tshark, independently of our parser.
 
 use std::io::Write;
 use std::path::PathBuf;
@@ -29,11 +29,11 @@ const FIELDS: [&str; 19] = [
     "udp.checksum.status",
 ];
 
-/// Layers that may occur in a frame. Payloads are our own text, so tshark must not dissect them.
+/// Protocols that tshark dissects. Payloads are arbitrary text.
 const LAYERS: [&str; 10] =
     ["eth", "ethertype", "vlan", "ieee8021ad", "pppoes", "ppp", "ip", "ipv6", "tcp", "udp"];
 
-/// Field values that tshark should report for a frame.
+/// Expected field values of a frame.
 #[derive(Clone, Debug)]
 pub(crate) struct Expected {
     pub(crate) name: String,
@@ -77,14 +77,14 @@ impl Expected {
         let empty = [none(), none()];
         row.extend(if self.tcp { ports.clone() } else { empty.clone() });
         row.extend(if self.tcp { empty } else { ports });
-        // Checksum status of tshark: 1 is good, 3 is not present.
+        // tshark's checksum status: 1 is good, 3 is not present.
         let good = if self.unchecked { "3" } else { "1" }.to_owned();
         row.extend(if self.tcp { [good, none()] } else { [none(), good] });
         row
     }
 }
 
-/// Compares all frames with the output of a single tshark run.
+/// Checks all frames with one tshark run.
 pub(crate) fn check(frames: &[(Vec<u8>, Expected)]) {
     let path = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!(
         "forwarded.{}.{:p}.pcap",
@@ -97,7 +97,7 @@ pub(crate) fn check(frames: &[(Vec<u8>, Expected)]) {
     for layer in ["ip", "tcp", "udp"] {
         tshark.args(["-o", &format!("{layer}.check_checksum:TRUE")]);
     }
-    // Frames with the same tuple come from many cases and do not form a TCP stream.
+    // Frames of different cases share a tuple but do not form a TCP stream.
     tshark.args(["-o", "tcp.analyze_sequence_numbers:FALSE"]);
     for layer in other_layers() {
         tshark.args(["--disable-protocol", &layer]);
@@ -121,7 +121,7 @@ pub(crate) fn check(frames: &[(Vec<u8>, Expected)]) {
     std::fs::remove_file(path).expect("removed");
 }
 
-/// Returns protocols of tshark to disable, because it guesses them from ports and payloads.
+/// Returns the protocols to disable. tshark would guess them from ports and payloads.
 fn other_layers() -> Vec<String> {
     let listed = Command::new("tshark").args(["-G", "protocols"]).output().expect("tshark runs");
     let listed = String::from_utf8_lossy(&listed.stdout).into_owned();

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! A FIN or RST ends a flow only if it comes from one of its ends, not from someone who merely
-//! knows addresses and ports.
+//! Tests that only genuine FINs and RSTs end a flow, not those of an off-path attacker.
 
 use ebpf::layout::{ENDED_CLOSING, Out};
 
@@ -10,20 +9,19 @@ use crate::frame::{ACK, FIN, Packet, RST, SYN};
 use crate::kernel::{Action, Kernel, Metadata};
 use crate::table::forwarded;
 
-// Sequence and acknowledgement numbers of the other direction, shortly before they wrap around.
+// Sequence and acknowledgement numbers of the other direction, close to wrapping around.
 const SENT: u32 = 0xffff_fc00;
 const ACKED: u32 = 0xffff_ff00;
 const FAR: u32 = 1 << 30;
 
-/// Flags, and the distances of sequence and acknowledgement number from the other direction's.
+/// Flags, and distances of sequence and acknowledgement number from the other direction's.
 type End = (u8, u32, u32);
 
-/// Sent by the end itself.
 const GENUINE: [End; 11] = [
-    // Answers to a packet for a connection that no longer exists.
+    // Replies of an end that does not know the connection.
     (RST, 0, FAR),
     (RST | ACK, 0, FAR),
-    // Sent with data in flight, in either direction.
+    // With data in flight, in either direction.
     (RST | ACK, 1000, 0),
     (RST | ACK, (1 << 20) - 1, 0),
     (RST | ACK, 1000, 500_000),
@@ -31,12 +29,12 @@ const GENUINE: [End; 11] = [
     (FIN | ACK, 0, 0),
     (FIN | ACK, 1000, 0),
     (FIN | ACK, 10_000_000, 10_000_000_u32.wrapping_neg()),
-    // Preceded by data that is retransmitted or merged by GRO.
+    // Merged with earlier data by GRO or a retransmission.
     (FIN | ACK, 60_000_u32.wrapping_neg(), 0),
     (FIN | ACK, 0, 10_000_000),
 ];
 
-/// Sent by someone who guesses the numbers.
+/// Sent by an attacker who guesses the numbers.
 const FORGED: [End; 13] = [
     (RST, 1, 0),
     (RST, 1_u32.wrapping_neg(), 0),
@@ -53,7 +51,7 @@ const FORGED: [End; 13] = [
     (FIN | ACK, 0, FAR),
 ];
 
-/// Installs the other direction's entry and forwards a packet of it.
+/// Installs the entry of the other direction and forwards a packet with it.
 fn opposite(kernel: &mut Kernel, c: &Forwarded) -> Pair {
     let back = c.flow.back();
     let pair = back.pair(c.hook);
@@ -94,7 +92,7 @@ fn genuine_fin_and_rst_end_the_flow() {
     });
 }
 
-/// The flow stays; the destination host judges the packet (RFC 9293, 3.10.7.4, and RFC 5961).
+/// The destination checks the packet (RFC 9293, 3.10.7.4, and RFC 5961).
 #[test]
 fn forged_fin_and_rst_do_not_end_the_flow() {
     for_all(|kernel, c| {
@@ -109,14 +107,13 @@ fn forged_fin_and_rst_do_not_end_the_flow() {
             assert_eq!(ran.frame, forwarded(&packet, &c.flow), "{}: {end:x?}", c.name);
             assert_eq!(states(kernel, c, &back), [0; 2], "{}: {end:x?}", c.name);
         }
-        // These flags are invalid in any connection, and conntrack rejects them.
+        // Invalid flags, which conntrack rejects.
         for flags in [SYN | RST, SYN | FIN, SYN | RST | ACK] {
             let frame = ending(c, (flags, FAR, FAR)).frame(&c.flow.from);
             let ran = kernel.run(c.hook, &frame, Metadata::default());
             assert_eq!((ran.action, ran.out), (Action::Pass, Out::Tcp), "{}", c.name);
             assert_eq!(states(kernel, c, &back), [0; 2], "{}: {flags}", c.name);
         }
-        // A genuine RST still ends the flow.
         let frame = ending(c, (RST, 0, 0)).frame(&c.flow.from);
         kernel.run(c.hook, &frame, Metadata::default());
         assert_eq!(states(kernel, c, &back), [ENDED_CLOSING; 2], "{}", c.name);
@@ -125,9 +122,8 @@ fn forged_fin_and_rst_do_not_end_the_flow() {
     });
 }
 
-/// The kernel also handles forged packets that exceed the MTU.
 #[test]
-fn leaves_forged_packets_above_the_mtu_to_the_kernel() {
+fn passes_forged_packets_larger_than_the_mtu() {
     for_all(|kernel, c| {
         if !c.flow.tcp {
             return;
@@ -137,7 +133,7 @@ fn leaves_forged_packets_above_the_mtu_to_the_kernel() {
         let ran = kernel.run(c.hook, &long.frame(&c.flow.from), Metadata::default());
         assert_eq!((ran.action, ran.out), (Action::Pass, Out::Mtu), "{}", c.name);
         assert_eq!(states(kernel, c, &back), [0; 2], "{}", c.name);
-        // Packets that the kernel forwards update the position, too.
+        // A packet larger than the MTU updates the position, too.
         let tuple = c.flow.back().old;
         let packet = Packet::new(tuple, true, vec![0x5a; 1500]);
         let packet = Packet { seq: SENT + 10, ack: ACKED + 10, ..packet };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Exits other than "forwarded": the packet stays unchanged and is counted.
+//! Tests all exits other than "forwarded": the packet stays unchanged, and the exit is counted.
 
 use ebpf::layout::{Control, ENDED_CLOSING, ENDED_RESTARTED, FLOW_DROP, Out};
 use ebpf::programs::Dsa;
@@ -23,7 +23,6 @@ impl Forwarded {
         self.packet.frame(&self.flow.from)
     }
 
-    /// Returns the offset of the IP header in the flow's frames.
     pub(crate) fn ip(&self) -> usize {
         self.flow.from.bytes(false, 0).len()
     }
@@ -37,7 +36,7 @@ impl Forwarded {
     }
 }
 
-/// Runs `test` for flows of both hooks, versions and protocols, and all ingress encapsulations.
+/// Runs `test` for both hooks, families and protocols, and all ingress encapsulations.
 pub(crate) fn for_all(test: impl Fn(&mut Kernel, &Forwarded)) {
     if !allowed() {
         return;
@@ -64,7 +63,7 @@ pub(crate) fn for_all(test: impl Fn(&mut Kernel, &Forwarded)) {
     assert_eq!(exits.seen, exits.out.iter().sum::<u64>());
     // BPF_PROG_TEST_RUN reports the loopback device as ingress.
     let ports: Vec<_> = kernel.port_exits().ports().map(|(port, _)| port).collect();
-    assert_eq!(ports, [LOOPBACK], "counted by the port they came in at");
+    assert_eq!(ports, [LOOPBACK], "counted by ingress port");
 }
 
 const LOOPBACK: u32 = 1;
@@ -72,7 +71,7 @@ const LOOPBACK: u32 = 1;
 pub(crate) fn passes(kernel: &mut Kernel, c: &Forwarded, frame: &[u8], out: Out, why: &str) {
     let ran = kernel.run(c.hook, frame, Metadata::default());
     assert_eq!((ran.action, ran.out), (Action::Pass, out), "{}: {why}", c.name);
-    assert_eq!(ran.frame, frame, "{}: {why}: it stays unchanged", c.name);
+    assert_eq!(ran.frame, frame, "{}: {why}: unchanged", c.name);
     assert_eq!(kernel.get(&c.pair).entry().packets, 0, "{}: {why}: not counted", c.name);
 }
 
@@ -105,7 +104,7 @@ fn passes_packets_larger_than_the_egress_mtu() {
         goes(kernel, c, &sized(1500));
         passes(kernel, c, &sized(1501).frame(&c.flow.from), Out::Mtu, "MTU");
         if c.hook == Hook::Xdp {
-            // A frame in several fragments.
+            // A multi-buffer frame.
             passes(kernel, c, &sized(9000).frame(&c.flow.from), Out::Mtu, "MTU");
             let mut wide = c.pair;
             wide.entry().mtu = 9000;
@@ -116,7 +115,7 @@ fn passes_packets_larger_than_the_egress_mtu() {
 }
 
 #[test]
-fn passes_packets_without_a_heartbeat() {
+fn passes_packets_after_the_heartbeat_has_expired() {
     for_all(|kernel, c| {
         kernel.control.set(0, Control::default(), 0).expect("set");
         passes(kernel, c, &c.frame(), Out::Stale, "silence");
@@ -168,7 +167,6 @@ fn passes_packets_that_differ_from_the_key() {
             link.tags[n].proto ^= 0x8100 ^ 0x88a8;
             unknown(kernel, &c.packet, &link, "protocol of a tag");
             link = c.flow.from.clone();
-            // The priority is not part of the key.
             link.tags[n].tci |= 0xe000;
             let frame = c.packet.frame(&link);
             let ran = kernel.run(c.hook, &frame, Metadata::default());
@@ -249,14 +247,13 @@ fn passes_truncated_frames() {
             let ran = kernel.run(c.hook, &frame[..length], Metadata::default());
             assert_eq!(ran.action, Action::Pass, "{}: cut at {length}", c.name);
             assert_eq!(ran.frame, frame[..length], "{}: cut at {length}", c.name);
-            // A truncated tag stays in the packet, and the frame is malformed all the same.
             assert_eq!(ran.out, Out::Malformed, "{}: cut at {length}", c.name);
         }
     });
 }
 
 #[test]
-fn passes_packets_with_contradictory_lengths() {
+fn passes_packets_with_inconsistent_lengths() {
     for_all(|kernel, c| {
         let at = c.ip() + if c.v6() { 4 } else { 2 };
         let right = c.frame();
@@ -287,13 +284,13 @@ fn passes_packets_with_contradictory_lengths() {
     });
 }
 
-/// Ethernet pads short frames. Padding is forwarded and not counted.
+/// Padding is not counted.
 #[test]
 fn forwards_the_padding_of_short_frames() {
     for_all(|kernel, c| {
         let packet = Packet { payload: b"ab".to_vec(), ..c.packet.clone() };
         let length = packet.bytes().len();
-        // IPv6 with UDP already has the minimum length.
+        // IPv6 with UDP has the minimum length without padding.
         for behind in (length + 1..=46).map(|padded| vec![0xaa; padded - length]) {
             let frame = [packet.frame(&c.flow.from), behind.clone()].concat();
             let wanted = [forwarded(&packet, &c.flow), behind].concat();
@@ -306,8 +303,7 @@ fn forwards_the_padding_of_short_frames() {
     });
 }
 
-/// No IP stack inspects trailing bytes, so the kernel gets the packet and trims them. They do not
-/// count towards the MTU.
+/// The kernel trims trailing bytes.
 #[test]
 fn passes_packets_with_trailing_bytes() {
     for_all(|kernel, c| {
@@ -372,7 +368,6 @@ fn syn_fin_and_rst_end_both_directions() {
             (FIN | SYN, ENDED_CLOSING),
         ] {
             passes(kernel, c, &flagged(flags), Out::Tcp, "begin or end");
-            // Both directions end, and their packets go to the stack.
             assert_eq!(kernel.get(&c.pair).entry().ended, ended);
             assert_eq!(kernel.get(&back).entry().ended, ended, "{}", c.name);
             passes(kernel, c, &flagged(ACK), Out::Tcp, "after the end");
@@ -396,9 +391,8 @@ fn passes_packets_to_devices_without_xdp_sending() {
     });
 }
 
-/// A half-written packet must not be forwarded, so an impossible header length drops it.
 #[test]
-fn drops_packets_for_headers_of_impossible_length() {
+fn drops_packets_if_the_header_length_is_invalid() {
     for_all(|kernel, c| {
         for length in [0, 12, 13, 15, 41, 44, 255] {
             let mut wrong = c.pair;
@@ -410,7 +404,6 @@ fn drops_packets_for_headers_of_impossible_length() {
     });
 }
 
-/// Runs the TC program without the harness.
 #[test]
 fn tc_returns_the_action_of_the_verdict() {
     if !allowed() {
@@ -422,7 +415,7 @@ fn tc_returns_the_action_of_the_verdict() {
     let flow = flow(&from, &to, (old, new), false);
     let mut pair = flow.pair(Hook::Tc);
     let frame = Packet::new(old, false, Vec::new()).frame(&from);
-    assert_eq!(kernel.tc_returns(&frame), u32::MAX, "the next program may have it");
+    assert_eq!(kernel.tc_returns(&frame), u32::MAX, "next program");
     kernel.put(&pair);
     assert_eq!(kernel.tc_returns(&frame), 7, "redirect");
     pair.entry().flags |= FLOW_DROP;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Builds frames byte by byte and computes each checksum in full.
+//! Builds frames byte by byte, with full checksum computations.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -8,17 +8,16 @@ pub(crate) const SYN: u8 = 0x02;
 pub(crate) const RST: u8 = 0x04;
 pub(crate) const ACK: u8 = 0x10;
 
-/// Usual TCP options: two fillers and timestamps.
+/// Common TCP options: two NOPs and timestamps.
 pub(crate) const TIMESTAMPS: [u8; 12] = [1, 1, 8, 10, 0, 0, 1, 2, 0, 0, 3, 4];
 
-/// A VLAN tag: protocol and TCI.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Tag {
     pub(crate) proto: u16,
     pub(crate) tci: u16,
 }
 
-/// The headers of a frame below IP.
+/// Link-layer headers of a frame.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Link {
     pub(crate) dst: [u8; 6],
@@ -48,12 +47,12 @@ impl Link {
         self
     }
 
-    /// Returns the headers of frames in the other direction.
+    /// Returns the headers of the other direction.
     pub(crate) fn opposite(&self) -> Self {
         Self { dst: self.src, src: self.dst, ..self.clone() }
     }
 
-    /// Returns the headers in front of an IP packet of `length` bytes.
+    /// Returns the headers of a frame with an IP packet of `length` bytes.
     pub(crate) fn bytes(&self, v6: bool, length: usize) -> Vec<u8> {
         let mut bytes = self.before.clone();
         bytes.extend(self.dst);
@@ -103,7 +102,6 @@ impl Tuple {
     }
 }
 
-/// An IP packet.
 #[derive(Clone, Debug)]
 pub(crate) struct Packet {
     pub(crate) tuple: Tuple,
@@ -131,7 +129,7 @@ impl Packet {
         if self.tcp { 6 } else { 17 }
     }
 
-    /// Returns the TCP or UDP segment without its checksum, and the checksum's offset.
+    /// Returns the TCP or UDP segment with checksum 0, and the offset of the checksum.
     fn transport(&self) -> (Vec<u8>, usize) {
         let mut bytes = self.tuple.sport.to_be_bytes().to_vec();
         bytes.extend(self.tuple.dport.to_be_bytes());
@@ -158,7 +156,7 @@ impl Packet {
         bytes
     }
 
-    /// Returns the sum of the pseudo header, as in a packet with `CHECKSUM_PARTIAL`.
+    /// Returns the sum of the pseudo header, which a packet with `CHECKSUM_PARTIAL` contains.
     pub(crate) fn partial(&self) -> [u8; 2] {
         let (l4, _) = self.transport();
         (!checksum(&[&self.pseudo(l4.len())])).to_be_bytes()

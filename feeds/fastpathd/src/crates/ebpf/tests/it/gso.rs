@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Packets that GRO has merged, as TC receives them.
+//! Tests GRO packets at TC.
 
 use ebpf::layout::Out;
 use ebpf::programs::Dsa;
@@ -16,7 +16,7 @@ fn headers(v6: bool, tcp: bool, options: &[u8]) -> usize {
 }
 
 #[test]
-fn merged_packets_are_counted_as_on_the_wire() {
+fn counts_gro_packets_as_on_the_wire() {
     if !allowed() {
         return;
     }
@@ -29,7 +29,7 @@ fn merged_packets_are_counted_as_on_the_wire() {
         for (ingress, from) in links_in() {
             for (egress, to) in links_out() {
                 if from.session.is_some() {
-                    // Removing PPPoE needs an skb type that a test run cannot set.
+                    // Removing PPPoE needs a GSO type that a test run cannot set.
                     continue;
                 }
                 let name = format!("IPv6 {v6}, TCP {tcp}, from {ingress} to {egress}");
@@ -50,7 +50,6 @@ fn merged_packets_are_counted_as_on_the_wire() {
                 assert_eq!(ran.frame, frame, "{name}");
                 let ran = kernel.run(Hook::Tc, &frame, metadata(size));
                 if to.session.is_some() {
-                    // The kernel cannot segment packets behind PPPoE.
                     assert_eq!((ran.action, ran.out), (Action::Pass, Out::Gso), "{name}");
                     assert_eq!(ran.frame, frame, "{name}");
                 } else {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Runs before and after a TC program in BPF_PROG_TEST_RUN, which can neither set a VLAN tag in the
- * metadata of a packet nor report it. The mark selects the metadata to set before; a second run of
- * the same packet writes the resulting metadata to the control buffer.
+ * Sets and reports VLAN tags in the metadata of a packet, which BPF_PROG_TEST_RUN cannot do. The
+ * mark selects the metadata to set before the TC program runs. A second run of the same packet
+ * copies the resulting metadata to the control buffer.
  */
 #include <linux/bpf.h>
 #include <linux/if_ether.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Loads the programs into the running kernel and runs them there on single packets.
+//! Loads the programs into the running kernel and runs them on single packets.
 #![expect(unsafe_code, reason = "the bpf system call has no safe form")]
 
 use std::os::fd::{AsFd, AsRawFd};
@@ -25,7 +25,7 @@ pub(crate) enum Hook {
 
 pub(crate) const HOOKS: [Hook; 2] = [Hook::Tc, Hook::Xdp];
 
-/// The action that a program chooses for a packet.
+/// Action of a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Action {
     Pass,
@@ -38,24 +38,24 @@ pub(crate) enum Action {
 pub(crate) struct Metadata {
     /// The device has verified the checksum.
     pub(crate) verified: bool,
-    /// The device has summed up the whole packet; the kernel checks this sum after the run.
+    /// The device has computed the sum of the packet, which the kernel checks after the run.
     pub(crate) complete: bool,
     pub(crate) gso_size: u32,
     pub(crate) gso_segs: u32,
-    /// Ingress device; 0 stands for the loopback device.
+    /// Ingress device; 0 for the loopback device.
     pub(crate) ifindex: u32,
 }
 
-/// Result of a program for one packet.
+/// Result of a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Ran {
     pub(crate) action: Action,
     pub(crate) out: Out,
-    /// The frame as it would go over the wire.
+    /// The frame on the wire.
     pub(crate) frame: Vec<u8>,
 }
 
-/// Returns the object, compiled from the current sources.
+/// Compiles the programs once and returns the object.
 pub(crate) fn object() -> &'static [u8] {
     static OBJECT: OnceLock<Vec<u8>> = OnceLock::new();
     OBJECT.get_or_init(|| compile(None))
@@ -97,7 +97,7 @@ pub(crate) struct Kernel {
     pub(crate) flows6: HashMap<MapData, Key6, Entry6>,
     pub(crate) control: Array<MapData, Control>,
     exits: PerCpuArray<MapData, Exits>,
-    /// Counters after the last packet, kept because reading them takes longer than a run.
+    /// Counters after the last packet, cached because reading them takes longer than a run.
     counted: Exits,
     hides_tags: bool,
 }
@@ -112,7 +112,7 @@ impl Kernel {
         let control = map(CONTROL).try_into().expect("an array");
         let exits = map("exits").try_into().expect("an array");
         let mut devices: DevMapHash<MapData> = map("devices").try_into().expect("a devmap");
-        // The loopback device is the only one that always exists.
+        // The loopback device always exists.
         devices.insert(1, 1, None, 0).expect("a device");
         let mut harness = Ebpf::load(harness_object()).expect("loads");
         let first: &mut SchedClassifier =
@@ -122,7 +122,8 @@ impl Kernel {
             harness.take_map("subject").expect("there").try_into().expect("of programs");
         let tc = programs.tc(ProgramRole::Tc).expect("there").fd().expect("loaded");
         subject.set(0, tc, 0).expect("set");
-        // The kernel empties a program array when its last user-space descriptor is closed.
+        // Keep the descriptor open: the kernel clears a program array when its last user-space
+        // descriptor is closed.
         std::mem::forget(subject);
         let hides_tags = dsa == Dsa::None;
         let counted = Exits::default();
@@ -153,7 +154,6 @@ impl Kernel {
         }
     }
 
-    /// Returns the current entry.
     pub(crate) fn get(&self, pair: &Pair) -> Pair {
         match pair {
             Pair::V4(key, _) => Pair::V4(*key, self.flows4.get(key, 0).expect("there")),
@@ -168,7 +168,6 @@ impl Kernel {
         }
     }
 
-    /// Returns the sum over all CPUs and ports.
     pub(crate) fn exits(&self) -> Exits {
         self.port_exits().total()
     }
@@ -194,16 +193,16 @@ impl Kernel {
         Ran { action: action.unwrap_or_else(|| of_tc(out)), out, frame }
     }
 
-    /// Returns the exit of the last packet: the only counter that has grown, by one.
+    /// Returns the exit of the last packet. Only the counter of this exit has grown, by one.
     fn verdict(&mut self) -> Out {
         let after = self.exits();
         let before = std::mem::replace(&mut self.counted, after);
         assert_eq!(after.seen, before.seen + 1, "one packet is counted once");
-        let gone: Vec<usize> =
+        let grown: Vec<usize> =
             (0..OUT_NUMBER).filter(|n| after.out[*n] != before.out[*n]).collect();
-        assert_eq!(gone.len(), 1, "by one verdict");
-        assert_eq!(after.out[gone[0]], before.out[gone[0]] + 1);
-        Out::ALL[gone[0]]
+        assert_eq!(grown.len(), 1, "one exit");
+        assert_eq!(after.out[grown[0]], before.out[grown[0]] + 1);
+        Out::ALL[grown[0]]
     }
 
     fn run_xdp(&mut self, frame: &[u8]) -> (Action, Vec<u8>) {
@@ -226,12 +225,11 @@ impl Kernel {
         mark |= if metadata.verified { 0x40000 } else { 0 };
         let flags = if metadata.complete { 1 << 2 } else { 0 };
         let context = Context { mark, ..Context::of(metadata) };
-        // Run twice on the same packet: the second run executes only the harness, which reports the
-        // metadata.
+        // Repeat the run on the same packet, so that the harness reports the metadata.
         let mut bytes = context.bytes();
         let (last, data) = test_run(program, &frame, &mut bytes, 2, flags)
             .unwrap_or_else(|e| panic!("{e}: {frame:02x?}"));
-        assert_eq!(last, 0, "the second run is the harness' own");
+        assert_eq!(last, 0, "the harness returns TC_ACT_OK");
         let mut wire = data;
         if let Some((tci, proto)) = Context::tag(&bytes) {
             wire.splice(12..12, [proto.to_be_bytes(), tci.to_be_bytes()].concat());
@@ -239,7 +237,7 @@ impl Kernel {
         wire
     }
 
-    /// Runs the TC program alone and returns its value. Entries count the packet.
+    /// Runs the TC program without the harness and returns its value.
     pub(crate) fn tc_returns(&mut self, frame: &[u8]) -> u32 {
         let program = self.programs.tc(ProgramRole::Tc).expect("there").fd().expect("loaded");
         let fd = program.as_fd().as_raw_fd();
@@ -247,7 +245,7 @@ impl Kernel {
     }
 }
 
-/// Returns the action of TC for an exit, because the harness hides the program's return value.
+/// Returns the TC action of an exit. The harness hides the return value of the program.
 fn of_tc(out: Out) -> Action {
     if out == Out::Forwarded {
         Action::Redirect
@@ -259,11 +257,11 @@ fn of_tc(out: Out) -> Action {
 }
 
 fn bytes<K: aya::Pod>(key: &K) -> &[u8] {
-    // SAFETY: keys have no padding, so all of their bytes are initialised.
+    // SAFETY: keys have no padding, so all bytes are initialized.
     unsafe { std::slice::from_raw_parts(std::ptr::from_ref(key).cast(), size_of::<K>()) }
 }
 
-/// Moves the outer tag from the frame to the mark, from which the harness sets the metadata.
+/// Moves the outer tag from the frame to the mark, for the harness.
 fn hide_tag(frame: &[u8]) -> (Vec<u8>, u32) {
     let tag = match frame {
         [_, _, _, _, _, _, _, _, _, _, _, _, 0x81, 0, a, b, _, _, ..] => (*a, *b, 0x10000),
@@ -275,7 +273,7 @@ fn hide_tag(frame: &[u8]) -> (Vec<u8>, u32) {
     (rest, u32::from(u16::from_be_bytes([tag.0, tag.1])) | tag.2)
 }
 
-/// Fields of `struct __sk_buff` that user space may set.
+/// Fields of `struct __sk_buff` that a test run can set.
 #[derive(Clone, Copy, Default)]
 struct Context {
     mark: u32,
@@ -300,7 +298,7 @@ impl Context {
         bytes
     }
 
-    /// Reads TCI and protocol from the control buffer that `harness.c` fills.
+    /// Reads TCI and protocol of the tag from the control buffer filled by `harness.c`.
     fn tag(bytes: &[u8]) -> Option<(u16, u16)> {
         let word = |at: usize| u32::from_ne_bytes(bytes[at..at + 4].try_into().expect("four"));
         let short = |at| u16::try_from(word(at)).expect("16 bits");
@@ -330,7 +328,7 @@ struct Test {
     end: u32,
 }
 
-/// Returns the program's return value and the resulting packet.
+/// Runs a program; returns its return value and the resulting packet.
 pub(crate) fn test_run(
     program: i32,
     frame: &[u8],
@@ -357,7 +355,7 @@ pub(crate) fn test_run(
         test.context_in = context.as_ptr() as u64;
         test.context_out = context.as_mut_ptr() as u64;
     }
-    // SAFETY: this is the kernel's structure, and its pointers are to buffers of the given sizes.
+    // SAFETY: `test` has the kernel's layout, and its pointers refer to buffers of the given sizes.
     let result = unsafe {
         libc::syscall(libc::SYS_bpf, BPF_PROG_TEST_RUN, &raw mut test, size_of::<Test>())
     };

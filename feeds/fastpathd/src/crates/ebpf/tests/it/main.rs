@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Runs the programs in the running kernel on packets built here, and checks the results with code
-//! that is independent of the programs.
+//! Runs the programs in the running kernel, and checks the results with independent code.
 
 #![expect(clippy::expect_used, reason = "a test stops at the first surprise")]
 

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Frames that the kernel's stack would not route: frames to other stations, or with a wrong IPv4
-//! header checksum. Also packets that need another priority in their frame.
+//! Tests frames to other stations, with a wrong IPv4 header checksum, or with another priority.
 
 use ebpf::layout::{FLOW_BEST_EFFORT, Out};
 use ebpf::programs::Dsa;
@@ -11,9 +10,9 @@ use crate::frame::{FIN, Packet, RST, SYN};
 use crate::kernel::{HOOKS, Kernel, Metadata, allowed};
 use crate::table::{flow, links_in, links_out, translations};
 
-/// The address of another router, a virtual router (VRRP), or another port of the bridge.
+/// The frames are for another router, a virtual router (VRRP), or another bridge port.
 #[test]
-fn frames_to_another_address_are_left_to_the_stack() {
+fn passes_frames_to_another_mac() {
     for_all(|kernel, c| {
         let own = c.flow.from.dst;
         for (at, bit) in (0..6).flat_map(|at| [0x02, 0x80].map(|bit| (at, bit))) {
@@ -36,9 +35,9 @@ fn frames_to_another_address_are_left_to_the_stack() {
     });
 }
 
-/// The tag of a switch may precede the address.
+/// A switch tag may precede the MAC.
 #[test]
-fn switch_frames_to_another_address_are_left_to_the_stack() {
+fn passes_switch_frames_to_another_mac() {
     if !allowed() {
         return;
     }
@@ -66,9 +65,9 @@ fn switch_frames_to_another_address_are_left_to_the_stack() {
     }
 }
 
-/// The service field determines the kernel's priority of a packet, and so that of its frame.
+/// The kernel derives the priority of the egress frame from the TOS field.
 #[test]
-fn packets_of_another_priority_than_the_tag_are_left_to_the_stack() {
+fn passes_packets_that_need_another_tag_priority() {
     for_all(|kernel, c| {
         if c.v6() {
             return;
@@ -94,12 +93,12 @@ fn packets_of_another_priority_than_the_tag_are_left_to_the_stack() {
 }
 
 #[test]
-fn a_wrong_checksum_of_the_header_is_left_to_the_stack() {
+fn passes_packets_with_a_wrong_ipv4_header_checksum() {
     for_all(|kernel, c| {
         if c.v6() {
             return;
         }
-        // Fields that no other check covers: service, identification and the checksum itself.
+        // Fields that only the checksum covers: TOS, identification and the checksum itself.
         for (at, bit) in [1, 4, 5, 10, 11].into_iter().flat_map(|at| (0..8).map(move |b| (at, b))) {
             let mut frame = c.frame();
             frame[c.ip() + at] ^= 1 << bit;
@@ -117,7 +116,7 @@ fn a_wrong_checksum_of_the_header_is_left_to_the_stack() {
     });
 }
 
-/// Computes the ones' complement sum of RFC 1071 word by word.
+/// Computes the ones' complement sum of RFC 1071.
 fn sum(header: &[u8]) -> u16 {
     let words = header.chunks(2).map(|word| u32::from(u16::from_be_bytes([word[0], word[1]])));
     let sum = words.fold(0, |sum, word| (sum + word) % 0x1_0000 + (sum + word) / 0x1_0000);
@@ -125,7 +124,7 @@ fn sum(header: &[u8]) -> u16 {
 }
 
 #[test]
-fn forwards_exactly_the_headers_with_a_right_checksum() {
+fn forwards_only_packets_with_a_valid_ipv4_header_checksum() {
     if !allowed() {
         return;
     }

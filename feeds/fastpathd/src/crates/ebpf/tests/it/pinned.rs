@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The engine's maps in the running kernel. The tests are skipped, with a reason, without root or a
-//! BPF file system.
+//! Tests the pinned maps in the running kernel. Skipped without root or a BPF file system.
 
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -20,7 +19,7 @@ use model::Connection;
 
 use crate::kernel::object;
 
-/// The folder of one test with loaded programs; removed when the test ends.
+/// Folder with loaded programs, removed on drop.
 struct Loaded(Folder);
 
 impl Loaded {
@@ -76,7 +75,7 @@ fn entries(port: u16, v6: bool) -> [(Key, Entry); 2] {
     connect(&orig, &reply, &side(1), &side(2)).expect("entries")
 }
 
-/// Returns the written values of the entry for this port.
+/// Returns the values of the entry for this port.
 fn written(port: u16) -> EntryReading {
     let counters = Counters { packets: u64::from(port), bytes: 100 };
     let position = Position { used: 7, seq_high: port.to_be_bytes(), ack: [1, 2, 3, 4] };
@@ -132,11 +131,11 @@ fn reports_a_full_map() {
             break error;
         }
         port += 1;
-        assert!(port < 2000, "it has to be full some time");
+        assert!(port < 2000, "the map is never full");
     };
     assert!(matches!(error, MapError::Full), "{error}");
     let [(key, entry), _] = entries(1000, false);
-    maps.put(&key, &entry, counted).expect("one that is there is replaced");
+    maps.put(&key, &entry, counted).expect("replaces an existing entry");
 }
 
 #[test]
@@ -148,7 +147,7 @@ fn heartbeat_runs_in_the_kernel() {
 }
 
 #[test]
-fn the_next_engine_adopts_entries_of_the_first() {
+fn an_engine_adopts_entries_of_the_previous_one() {
     let Some(loaded) = Loaded::new("engine", 64) else { return };
     let destination =
         |device| Endpoint { side: side(device), route: None, dependencies: Vec::new() };
@@ -169,7 +168,7 @@ fn the_next_engine_adopts_entries_of_the_first() {
     assert_eq!(second.remove_stale(), 0);
     drop(second);
     let mut third = engine();
-    assert_eq!(third.remove_stale(), 2, "nobody wanted it");
+    assert_eq!(third.remove_stale(), 2, "not adopted");
     assert!(all(&mut loaded.open()).is_empty());
 }
 
@@ -185,7 +184,7 @@ fn reports_a_missing_map_by_its_path() {
 fn reports_programs_of_another_layout() {
     let Some(loaded) = Loaded::new("version", 64) else { return };
     drop(loaded.open());
-    // Another program in its place returns a different layout.
+    // Another program returns another value than the layout.
     let path = |role| loaded.0.program(Dsa::None, role);
     std::fs::rename(path(ProgramRole::Tc), path(ProgramRole::Beat)).expect("renamed");
     let error = Pinned::open(&loaded.0, Dsa::None).expect_err("another version");

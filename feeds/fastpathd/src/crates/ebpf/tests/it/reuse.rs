@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Packets of another connection with the same tuple: before the entries are started, after a SYN,
-//! and while the daemon is silent.
+//! Tests packets of another connection with the same tuple: before the start, after a SYN, and
+//! without a heartbeat.
 
 use ebpf::layout::{Control, ENDED_CLOSING, ENDED_RESTARTED, Out};
 
@@ -9,7 +9,7 @@ use crate::flow::Pair;
 use crate::frame::{ACK, FIN, Packet, RST, SYN};
 use crate::kernel::Kernel;
 
-/// Writes both entries as the daemon does.
+/// Writes both entries in the waiting state.
 fn waiting(kernel: &mut Kernel, c: &Forwarded) -> [Pair; 2] {
     let mut pairs = [c.pair, c.flow.back().pair(c.hook)];
     for pair in &mut pairs {
@@ -24,7 +24,7 @@ fn flagged(c: &Forwarded, flags: u8) -> Vec<u8> {
 }
 
 #[test]
-fn entries_forward_nothing_before_they_are_started() {
+fn waiting_entries_pass_packets_until_the_start() {
     for_all(|kernel, c| {
         let [there, back] = waiting(kernel, c);
         passes(kernel, c, &c.frame(), Out::Unknown, "waiting");
@@ -36,9 +36,8 @@ fn entries_forward_nothing_before_they_are_started() {
     });
 }
 
-/// Whatever the daemon knew of the connection is outdated.
 #[test]
-fn entries_that_saw_a_syn_fin_or_rst_are_not_started() {
+fn start_fails_after_a_syn_fin_or_rst() {
     for_all(|kernel, c| {
         if !c.flow.tcp {
             return;
@@ -51,7 +50,7 @@ fn entries_that_saw_a_syn_fin_or_rst_are_not_started() {
             }
             assert!(!kernel.start(&there, &back) && !kernel.start(&back, &there), "{}", c.name);
             passes(kernel, c, &flagged(c, ACK), Out::Tcp, "the next connection");
-            // Only one direction was installed.
+            // Only one direction has ended.
             kernel.put(&back);
             assert!(!kernel.start(&there, &back) && !kernel.start(&back, &there), "{}", c.name);
             kernel.remove(&back);
@@ -59,9 +58,9 @@ fn entries_that_saw_a_syn_fin_or_rst_are_not_started() {
     });
 }
 
-/// The handshake of the next connection must reach conntrack, whichever end begins it.
+/// The handshake of the next connection must reach conntrack.
 #[test]
-fn a_started_entry_forwards_nothing_after_a_syn() {
+fn a_started_entry_passes_packets_after_a_syn() {
     for_all(|kernel, c| {
         if !c.flow.tcp {
             return;
@@ -81,9 +80,8 @@ fn a_started_entry_forwards_nothing_after_a_syn() {
     });
 }
 
-/// The daemon may be back before the next connection sends anything else.
 #[test]
-fn ends_count_while_the_daemon_is_silent() {
+fn records_ends_without_a_heartbeat() {
     for_all(|kernel, c| {
         if !c.flow.tcp {
             return;
@@ -94,7 +92,7 @@ fn ends_count_while_the_daemon_is_silent() {
             let [there, back] = waiting(kernel, c);
             assert!(kernel.start(&there, &back));
             kernel.control.set(0, Control::default(), 0).expect("set");
-            passes(kernel, c, &flagged(c, flags), Out::Tcp, "silence");
+            passes(kernel, c, &flagged(c, flags), Out::Tcp, "no heartbeat");
             kernel.heartbeat(1_000_000);
             passes(kernel, c, &flagged(c, ACK), Out::Tcp, "the next connection");
             assert_eq!(kernel.get(&back).entry().ended, ended, "{}", c.name);

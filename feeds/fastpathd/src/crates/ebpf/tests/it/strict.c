@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Loads the programs of an object for a machine without unaligned access, such as MIPS and older
- * ARM: strict OBJECT. A flag makes the kernel's verifier check the alignment.
+ * Usage: strict OBJECT. Loads all programs of an object with strict alignment checks, which apply
+ * on machines without unaligned access, such as MIPS and older ARM.
  */
 #include <bpf/libbpf.h>
 #include <linux/bpf.h>

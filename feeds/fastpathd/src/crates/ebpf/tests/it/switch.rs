@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Tags of DSA switches, as net/dsa/tag_{mtk,gswip,qca}.c of Linux write and read them.
+//! Tests DSA tags. Formats: net/dsa/tag_mtk.c, tag_gswip.c and tag_qca.c of Linux.
 
 use ebpf::layout::{ENDED_CLOSING, Out};
 use ebpf::programs::Dsa;
@@ -11,19 +11,19 @@ use crate::table::{flow, forwarded, links_in, links_out, translations};
 
 const SWITCHES: [Dsa; 3] = [Dsa::Mtk, Dsa::Gswip, Dsa::Qca];
 
-/// Adds the tag that a switch puts on frames received at `port`.
+/// Adds the tag of a frame that the switch received at `port`.
 pub(crate) fn received(switch: Dsa, mut link: Link, port: u8) -> Link {
     match switch {
         Dsa::None => {}
         Dsa::Mtk => link.instead = vec![0, port, 0, 0],
         Dsa::Gswip => link.before = vec![0x01, 0x02, 0, 0, 0, 0, 0, 0x80 | port << 4],
-        // Version 2, type "frame" instead of an answer of the switch, and the port.
+        // Version 2, type 0 (frame), port.
         Dsa::Qca => link.instead = vec![0x80, 0x18 & 0x3f & !7 | port],
     }
     link
 }
 
-/// Adds the tag that sends a frame out of `port`.
+/// Adds the tag of a frame that the switch sends at `port`.
 fn sent(switch: Dsa, mut link: Link, port: u8) -> Link {
     match switch {
         Dsa::None => {}
@@ -53,7 +53,7 @@ fn cases(switch: Dsa, mut test: impl FnMut(&str, Flow)) {
     }
 }
 
-/// Checks that a FIN ends both directions: the key of the other direction includes the port.
+/// Checks that a FIN ends both directions. The key of the other direction includes the port.
 fn ends_both(kernel: &mut Kernel, hook: Hook, flow: &Flow, name: &str) {
     if !flow.tcp {
         return;
@@ -90,7 +90,6 @@ fn forwards_between_switch_ports() {
     }
 }
 
-/// The flow leaves the conduit's switch for another device.
 #[test]
 fn forwards_from_a_switch_port_to_another_device() {
     if !allowed() {
@@ -139,9 +138,8 @@ fn the_switch_port_is_part_of_the_key() {
     }
 }
 
-/// Answers of the switch itself, and unknown versions of the tag.
 #[test]
-fn passes_switch_answers_and_unknown_tag_versions() {
+fn passes_replies_of_the_switch_and_unknown_tag_versions() {
     if !allowed() {
         return;
     }
@@ -161,7 +159,7 @@ fn passes_switch_answers_and_unknown_tag_versions() {
 }
 
 #[test]
-fn passes_switch_frames_to_groups_and_truncated_ones() {
+fn passes_truncated_and_multicast_switch_frames() {
     if !allowed() {
         return;
     }
@@ -184,9 +182,9 @@ fn passes_switch_frames_to_groups_and_truncated_ones() {
     }
 }
 
-/// The kernel cannot segment packets behind a switch tag.
+/// The kernel cannot segment packets with a switch tag.
 #[test]
-fn merged_packets_of_a_switch_are_left_to_the_kernel() {
+fn passes_gro_packets_of_a_switch() {
     if !allowed() {
         return;
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! All combinations of ingress and egress encapsulation, NAT, version, protocol and hook.
+//! Forwards all combinations of ingress and egress encapsulation, NAT, family, protocol and hook.
 
 use ebpf::layout::Out;
 use ebpf::programs::Dsa;
@@ -14,7 +14,7 @@ const GATEWAY_IN: [u8; 6] = [0x02, 0, 0, 0, 0x22, 2];
 const GATEWAY_OUT: [u8; 6] = [0x02, 0, 0, 0, 0x33, 3];
 const NEXT_HOP: [u8; 6] = [0x02, 0, 0, 0, 0x44, 4];
 
-/// Returns encapsulations of IP. `n` makes the tags and sessions of the two ends differ.
+/// Returns all encapsulations. `n` makes tags and sessions of both ends differ.
 pub(crate) fn links(dst: [u8; 6], src: [u8; 6], n: u16) -> Vec<(&'static str, Link)> {
     let plain = || Link::new(dst, src);
     vec![
@@ -37,7 +37,7 @@ pub(crate) fn links_out() -> Vec<(&'static str, Link)> {
     links(NEXT_HOP, GATEWAY_OUT, 2)
 }
 
-/// Returns names, and tuples before and after translation.
+/// Returns name, old tuple and new tuple of each translation.
 pub(crate) fn translations(v6: bool) -> Vec<(&'static str, Tuple, Tuple)> {
     let tuple = |src: u8, sport, dst: u8, dport| {
         if v6 {
@@ -70,7 +70,7 @@ pub(crate) fn flow(from: &Link, to: &Link, tuples: (Tuple, Tuple), tcp: bool) ->
     }
 }
 
-/// Builds the frame expected at egress: new tuple, decremented TTL.
+/// Builds the expected egress frame.
 pub(crate) fn forwarded(packet: &Packet, flow: &Flow) -> Vec<u8> {
     let mut next = packet.clone();
     next.tuple = flow.new;
@@ -133,7 +133,7 @@ fn one(
     number: u64,
 ) -> (Vec<u8>, Expected) {
     let mut payload = format!("{number} {name}").into_bytes();
-    // Odd lengths and varied checksums.
+    // Vary the checksum, and the length between odd and even.
     payload.push(u8::try_from(number % 251).expect("a byte"));
     let mut packet = Packet::new(flow.old, flow.tcp, payload);
     packet.options = if number.is_multiple_of(2) { Vec::new() } else { TIMESTAMPS.to_vec() };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Checks the verifier's instruction counts, alignment, and the Rust mirror of the layout.
+//! Checks instruction counts, alignment, and the Rust mirror of the layout.
 
 use std::process::Command;
 
@@ -10,8 +10,8 @@ use ebpf::programs::{Dsa, LoadOptions, ProgramRole, Programs};
 
 use crate::kernel::{allowed, object};
 
-/// Kernels verify at most a million instructions, and older ones count more for the same program.
-const LIMIT: u32 = 100_000;
+/// Far below the kernel's limit of a million, because older kernels count more instructions.
+const MAX_VERIFIED: u32 = 100_000;
 
 #[test]
 fn programs_stay_far_below_the_verifier_limit() {
@@ -30,14 +30,13 @@ fn programs_stay_far_below_the_verifier_limit() {
             let verified = info.verified_instruction_count().expect("a kernel from 5.16 on");
             let bytes = info.size_translated().expect("root may read it");
             println!("{:5} {:13} {verified:6} verified {bytes:6} bytes", dsa.name(), role.name());
-            assert!(verified < LIMIT, "{} for {}", role.name(), dsa.name());
+            assert!(verified < MAX_VERIFIED, "{} for {}", role.name(), dsa.name());
         }
     }
 }
 
-/// Programs with unaligned accesses do not load on MIPS and older ARM.
 #[test]
-fn accesses_are_aligned() {
+fn programs_load_with_strict_alignment() {
     if !allowed() {
         return;
     }
@@ -67,7 +66,6 @@ macro_rules! offsets {
     };
 }
 
-/// The C compiler has the same sizes and offsets as the Rust types.
 #[test]
 fn rust_and_c_layouts_agree() {
     let mut expected = [

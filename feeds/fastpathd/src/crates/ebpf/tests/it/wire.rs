@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Frames over virtual Ethernet, with the object attached as on a router. A packet socket sends
-//! what a test run cannot: checksums left to hardware and packets to be segmented. The kernel
-//! itself strips the outer tag, redirects, and reports the result.
+//! Sends frames over virtual Ethernet through attached programs. Packet sockets cover cases that
+//! test runs cannot: partial checksums, GSO packets, VLAN stripping and redirection by the kernel.
 #![expect(unsafe_code, reason = "packet sockets with auxiliary data have no safe form")]
 
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
@@ -25,16 +24,16 @@ const PACKET_AUXDATA: i32 = 8;
 const PACKET_VNET_HDR: i32 = 15;
 const ETH_P_ALL: u16 = 3;
 
-/// Size of `struct virtio_net_hdr`, which is in native byte order.
+/// Size of `struct virtio_net_hdr`, in native byte order.
 const VNET: usize = 10;
 const NEEDS_CSUM: u8 = 1;
 
-/// Offloads that a frame leaves to hardware.
+/// Offloads that are left to hardware.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Left {
-    /// Start of the checksummed bytes, and the offset of the checksum in them.
+    /// Partial checksum: start of the checksummed bytes, and the offset of the checksum in them.
     check: Option<(u16, u16)>,
-    /// GSO type of virtio, and payload bytes per segment.
+    /// GSO: type of virtio, and payload bytes per segment.
     cut: Option<(u8, u16)>,
 }
 
@@ -47,7 +46,7 @@ impl Socket {
         // SAFETY: the call takes no pointers.
         let fd = unsafe { libc::socket(libc::AF_PACKET, kind, i32::from(protocol)) };
         assert!(fd >= 0, "{}", std::io::Error::last_os_error());
-        // SAFETY: the descriptor is new and owned by nobody else.
+        // SAFETY: the descriptor is new, and nothing else owns it.
         let socket = Self(unsafe { OwnedFd::from_raw_fd(fd) });
         socket.set(PACKET_VNET_HDR);
         socket.set(PACKET_AUXDATA);
@@ -92,7 +91,7 @@ impl Socket {
         assert_eq!(usize::try_from(sent).ok(), Some(bytes.len()), "{error}: {left:?} {frame:02x?}");
     }
 
-    /// Returns the kernel's protocol of the next packet, if there is one.
+    /// Returns `skb->protocol` of the next packet, or `None` if the queue is empty.
     fn protocol(&self) -> Option<u16> {
         let mut bytes = [0_u8; 64];
         // SAFETY: all zeros are a valid address.
@@ -106,7 +105,7 @@ impl Socket {
         (got > 0).then(|| u16::from_be(address.sll_protocol))
     }
 
-    /// Receives a frame as it went over the wire, if there is one.
+    /// Returns the next frame as on the wire, with its offloads, or `None` if the queue is empty.
     fn receive(&self) -> Option<(Vec<u8>, Left)> {
         let mut bytes = vec![0_u8; 80_000];
         let mut control = [0_u64; 16];
@@ -125,7 +124,7 @@ impl Socket {
         let short = |at: usize| u16::from_ne_bytes([bytes[at], bytes[at + 1]]);
         let check = (bytes[0] & NEEDS_CSUM != 0).then(|| (short(6), short(8)));
         let cut = (bytes[1] != 0).then(|| (bytes[1], short(4)));
-        // `struct tpacket_auxdata` follows a header of 16 bytes: status, two lengths, two offsets,
+        // After a header of 16 bytes, `struct tpacket_auxdata`: status, two lengths, two offsets,
         // TCI, protocol.
         let aux: Vec<u8> = control.iter().flat_map(|word| word.to_ne_bytes()).collect();
         let status = u32::from_ne_bytes(aux[16..20].try_into().expect("four"));
@@ -145,12 +144,12 @@ impl Socket {
     }
 }
 
-/// Two pairs of devices in this thread's namespace; the programs are at `inside.0`.
+/// Two pairs of devices in the namespace of this thread. The programs are attached to `inside.0`.
 struct Wire {
     folder: Folder,
     programs: Programs,
     outside: (Socket, Socket),
-    /// Captures frames as the kernel sends them at the egress.
+    /// Captures frames at the egress device.
     egress: Socket,
     inside: (u32, u32),
     hook: Hook,
@@ -179,7 +178,7 @@ impl Wire {
                  ip link set ${pair}0 mtu 9000 up
                  ip link set ${pair}1 mtu 9000 up
              done
-             # Frames are lost until the kernel has seen the carriers.
+             # Frames are lost before the carrier is up.
              n=0
              while ip link show up | grep -qE 'state (DOWN|LOWERLAYERDOWN|UNKNOWN)'; do
                  n=$((n + 1)); [ $n -lt 200 ]; sleep 0.02
@@ -240,7 +239,7 @@ impl Wire {
     }
 
     fn receive(&self) -> Option<(Vec<u8>, Left)> {
-        // Forwarding ends within the send call, unless another CPU is processing the queue.
+        // The frame has arrived unless another CPU is still processing the queue.
         for _ in 0..200 {
             let received = self.outside.1.receive();
             if received.is_some() {
@@ -262,7 +261,6 @@ impl Drop for Wire {
     }
 }
 
-/// Runs `test` in a separate network namespace.
 fn on_wire(point: Point, test: impl FnOnce(&mut Wire) + Send + 'static) {
     if !allowed() {
         return;
@@ -281,7 +279,7 @@ fn on_wire(point: Point, test: impl FnOnce(&mut Wire) + Send + 'static) {
     std::thread::spawn(run).join().expect("the test holds");
 }
 
-/// Describes the checksum that a device would finish behind a header of this length.
+/// Returns the partial checksum of a packet behind a link-layer header of this length.
 fn unfinished(packet: &Packet, header: usize) -> Left {
     let offset = if packet.tcp { 16 } else { 6 };
     let short = |n: usize| u16::try_from(n).expect("short");
@@ -289,7 +287,7 @@ fn unfinished(packet: &Packet, header: usize) -> Left {
     Left { check: Some((short(start), short(offset))), cut: None }
 }
 
-/// Builds the frame with `CHECKSUM_PARTIAL`: only the pseudo-header sum is filled in.
+/// Builds a frame with a partial checksum; returns it with the length of its link-layer header.
 fn with_partial(packet: &Packet, flow: &Flow) -> (Vec<u8>, usize) {
     let mut frame = packet.frame(&flow.from);
     let header = frame.len() - packet.bytes().len();
@@ -323,9 +321,9 @@ fn table(wire: &mut Wire, partial: bool) {
             (packet.frame(&flow.from), Left::default())
         };
         wire.send(flow, &frame, left);
-        let came = wire.receive();
+        let received = wire.receive();
         let (out, left) =
-            came.unwrap_or_else(|| panic!("{name}: nothing came out: {}", wire.exits()));
+            received.unwrap_or_else(|| panic!("{name}: no frame received: {}", wire.exits()));
         assert_eq!(left.check.is_some(), partial, "{name}");
         if partial && flow.to.session.is_some() {
             let protocol = wire.egress.protocol();
@@ -363,9 +361,8 @@ fn clsact_forwards_partial_checksums() {
     on_wire(Point::Clsact, |wire| table(wire, true));
 }
 
-/// Packets that are segmented later, by the egress device or by the kernel in front of it.
 #[test]
-fn tcx_forwards_packets_to_be_segmented() {
+fn tcx_forwards_gso_packets() {
     const TCP4: u8 = 1;
     const TCP6: u8 = 4;
     const UDP: u8 = 5;
@@ -373,7 +370,7 @@ fn tcx_forwards_packets_to_be_segmented() {
         let mut frames = Vec::new();
         each(|name, flow, packet| {
             if flow.from.session.is_some() {
-                // The kernel itself neither merges nor segments packets behind PPPoE.
+                // The kernel neither merges nor segments packets with a PPPoE header.
                 return;
             }
             let kind = match (flow.tcp, flow.old.is_v6()) {
@@ -390,9 +387,9 @@ fn tcx_forwards_packets_to_be_segmented() {
                 assert_eq!(wire.count(Out::Gso), before + 1, "{name}");
                 return;
             }
-            let came = wire.receive();
+            let received = wire.receive();
             let (out, left) =
-                came.unwrap_or_else(|| panic!("{name}: nothing came out: {}", wire.exits()));
+                received.unwrap_or_else(|| panic!("{name}: no frame received: {}", wire.exits()));
             assert_eq!(left.cut, Some((kind, 1_400)), "{name}");
             assert_eq!(out, forwarded(&packet, flow), "{name}");
             frames.push((out, expected(&packet, flow, name)));
@@ -403,7 +400,7 @@ fn tcx_forwards_packets_to_be_segmented() {
 
 /// Like some drivers, a packet socket keeps only the Ethernet header of a long frame linear.
 #[test]
-fn tcx_forwards_packets_with_headers_in_pages() {
+fn tcx_forwards_packets_with_nonlinear_headers() {
     on_wire(Point::Tcx, |wire| {
         let mut frames = Vec::new();
         each(|name, flow, packet| {

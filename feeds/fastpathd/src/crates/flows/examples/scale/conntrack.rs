@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Sets up the network namespace of the recording and dumps its conntrack table to a file.
+//! Sets up the network namespace of a recording and dumps its conntrack table to a file.
 #![expect(unsafe_code, reason = "it runs in a network namespace of its own")]
 
 use std::io::Write;
@@ -11,7 +11,7 @@ use rustix::thread::UnshareFlags;
 
 use crate::Failure;
 
-/// Local routes on loopback: every address in these prefixes belongs to the namespace.
+/// Local routes: every address in these prefixes belongs to the namespace.
 const ROUTES: [&str; 8] = [
     "local 10.0.0.0/8 dev lo",
     "local 100.64.0.0/10 dev lo",
@@ -23,7 +23,7 @@ const ROUTES: [&str; 8] = [
     "local 224.0.0.0/4 dev lo",
 ];
 
-/// The `ct state` rule enables tracking in the namespace; the others add zones, marks and NAT.
+/// Rules that enable tracking and add zones, marks and NAT.
 const RULES: &str = "
 table inet scale {
     chain zones {
@@ -45,7 +45,7 @@ table inet scale {
 }
 ";
 
-/// Moves this process into a new network namespace with conntrack accounting and timestamps.
+/// Enters a new network namespace with conntrack accounting and timestamps.
 pub(crate) fn enter_namespace() -> Result<(), Failure> {
     // SAFETY: only the network namespace is unshared, and no other thread runs yet.
     unsafe { rustix::thread::unshare_unsafe(UnshareFlags::NEWNET) }?;
@@ -59,7 +59,7 @@ pub(crate) fn enter_namespace() -> Result<(), Failure> {
     for name in ["nf_conntrack_acct", "nf_conntrack_timestamp"] {
         std::fs::write(format!("/proc/sys/net/netfilter/{name}"), "1")?;
     }
-    // A local route is not enough to bind an IPv6 address.
+    // IPv6 addresses with only a local route cannot be bound otherwise.
     std::fs::write("/proc/sys/net/ipv6/ip_nonlocal_bind", "1")?;
     // UDP entries must outlive the recording.
     std::fs::write("/proc/sys/net/netfilter/nf_conntrack_udp_timeout", "600")?;

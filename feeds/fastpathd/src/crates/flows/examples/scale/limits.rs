@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Limits of the benchmark for 100,000 and 200,000 flows, and the report of exceeded ones.
+//! Limits of the benchmark, and the report of exceeded limits.
 
 use crate::measure::Figures;
 
-/// Limits at 100,000 flows. Time limits are scaled up on machines slower than [`YARD_MS`].
+/// Limits at 100,000 flows. Slower machines scale the time limits up by the ratio of their
+/// yardstick to [`YARD_MS`].
 const REFRESH_MS: f64 = 150.0;
 const PAGE_MS: f64 = 5.0;
 const MEMORY_MB: f64 = 60.0;
-/// Limit of 1000 finds, 1 µs each.
 const FIND_MS: f64 = 1.0;
-/// Growth allowed from 100,000 to 200,000 flows; above 2 because of cache misses.
+/// Maximum growth from 100,000 to 200,000 flows; above 2 because of cache misses.
 const GROWTH: f64 = 2.6;
-/// Yardstick on the machine of the limits, where a refresh of 110,000 flows took 38 ms.
+/// Yardstick of the reference machine, where a refresh of 110,000 flows took 38 ms.
 const YARD_MS: f64 = 150.0;
-/// Times below this are noise, so growth is relative to at least this.
+/// Minimum base of a growth; shorter times are noise.
 const NOISE_MS: f64 = 0.5;
 
-/// Prints the table and the exceeded limits; returns whether all limits hold.
+/// Prints figures and exceeded limits. Returns whether all limits hold.
 pub(crate) fn report(figures: &[Figures]) -> bool {
     println!(
         "{:>8} {:>12} {:>14} {:>12} {:>10} {:>12} {:>13} {:>10}",
@@ -51,7 +51,6 @@ pub(crate) fn report(figures: &[Figures]) -> bool {
     exceeded.is_empty()
 }
 
-/// Returns one line of text for each exceeded limit.
 pub(crate) fn exceeded(figures: &[Figures]) -> Vec<String> {
     let [_, middle, large] = figures else { return vec!["three sizes are needed".into()] };
     let slower = slower(middle);

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Benchmark of the flow table on recorded dumps of 10,000, 100,000 and 200,000 real conntrack
-//! entries.
+//! Benchmark of the flow table on recorded dumps of 10,000, 100,000 and 200,000 conntrack entries.
 //!
 //! `cargo run --release -p flows --example scale` records missing dumps (needs root and conntrack),
 //! measures, and exits with 1 if a limit of `limits.rs` is exceeded. `… scale fixture FILE` records
-//! the entries of many kinds that the tests read.
+//! the fixture of the tests.
 
 mod conntrack;
 mod limits;
@@ -18,10 +17,10 @@ use std::process::{Command, ExitCode};
 use measure::Figures;
 
 const SIZES: [usize; 3] = [10_000, 100_000, 200_000];
-/// Exit code of a skipped benchmark, as in automake.
+/// Exit code for "skipped", as in automake.
 const SKIPPED: u8 = 77;
-/// Maximum rounds. A round repeats while a limit is exceeded, since other load can spoil it.
-const ROUNDS: usize = 4;
+/// Maximum rounds. Repeats while a limit is exceeded, because other load distorts measurements.
+const MAX_ROUNDS: usize = 4;
 
 type Failure = Box<dyn std::error::Error>;
 
@@ -41,7 +40,7 @@ fn main() -> ExitCode {
     })
 }
 
-/// Returns `SCALE_DIR`, by default the build folder of the repository.
+/// Returns the folder of the recordings: `SCALE_DIR`, by default in the build folder.
 fn folder() -> PathBuf {
     let repository = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../../../build/scale");
     std::env::var_os("SCALE_DIR").map_or(repository, PathBuf::from)
@@ -57,7 +56,7 @@ fn measure_one(file: &Path) -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Measures each size in its own process, because peak memory and namespace are per process.
+/// Measures each size in a separate process, because peak memory is per process.
 fn all(folder: &Path) -> Result<ExitCode, Failure> {
     if let Some(why) = record::impossible() {
         println!("skipped: scale: {why}");
@@ -74,7 +73,7 @@ fn all(folder: &Path) -> Result<ExitCode, Failure> {
         files.push(file);
     }
     let mut figures = round(&files)?;
-    for _ in 1..ROUNDS {
+    for _ in 1..MAX_ROUNDS {
         if limits::exceeded(&figures).is_empty() {
             break;
         }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Measures CPU time and peak memory of refreshes, pages, groups and finds on a recorded dump.
+//! Measures CPU time and peak memory of the flow table on a recorded dump.
 
 use std::fs::File;
 use std::io::Read;
@@ -15,25 +15,23 @@ use serde_json::{Value, json};
 
 use crate::{Failure, yardstick};
 
-/// Bytes merged at once, as much as a datagram of a netlink dump.
+/// Bytes per batch, like a datagram of a netlink dump.
 const BATCH: usize = 32 * 1024;
-/// Runs per measurement. The shortest counts, because other load only lengthens a run.
+/// Runs per measurement. The shortest run counts, because other load only adds time.
 const RUNS: usize = 9;
 
-/// Times are milliseconds of CPU time.
+/// Measurements. Times are milliseconds of CPU time.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Figures {
     pub(crate) flows: f64,
     /// Decoding and merging a whole dump into a full table.
     pub(crate) refresh: f64,
-    /// A refresh into an empty table.
     pub(crate) first: f64,
-    /// A refresh after the network's generation changed.
+    /// Refresh after a new network generation.
     pub(crate) moved: f64,
-    /// The slowest page of 200 flows.
     pub(crate) page: f64,
     pub(crate) groups: f64,
-    /// A thousand finds by both ends.
+    /// 1000 finds by both ends.
     pub(crate) find: f64,
     /// Peak resident memory, MB.
     pub(crate) memory: f64,
@@ -46,7 +44,6 @@ impl Figures {
         format!("{flows} {refresh} {first} {moved} {page} {groups} {find} {memory} {yard}")
     }
 
-    /// Returns the lower value of each figure.
     pub(crate) fn best(&self, other: &Self) -> Self {
         Self {
             flows: self.flows,
@@ -81,8 +78,8 @@ impl Figures {
 pub(crate) fn measure(file: &Path) -> Result<Figures, Failure> {
     let mut net = SampleNetwork::new();
     let mut clock = Clock(1);
-    // Memory first: later steps raise the peak. Batches, two refreshes and a page are typical of
-    // the daemon.
+    // Measure memory first, because later steps raise the peak. Two refreshes in batches and a page
+    // are typical of the daemon.
     let mut table = new_table();
     for _ in 0..2 {
         refresh_from(file, &mut table, clock.tick(), &net)?;
@@ -100,7 +97,7 @@ pub(crate) fn measure(file: &Path) -> Result<Figures, Failure> {
     figures.first = best(|| {
         let mut table = new_table();
         refresh(&dump, &mut table, clock.tick(), &net);
-        // Keeps the first table only, so later runs include dropping theirs.
+        // Keep only the first table, so that later runs include the drop.
         fresh.push(table);
         fresh.truncate(1);
     });
@@ -112,7 +109,7 @@ pub(crate) fn measure(file: &Path) -> Result<Figures, Failure> {
     Ok(figures)
 }
 
-/// Returns the slowest page and the slowest grouping, each the best of its runs.
+/// Returns the times of the slowest page and the slowest grouping.
 fn ask(table: &FlowTable, now: Now) -> Result<(f64, f64), Failure> {
     let (mut page, mut groups) = (0_f64, 0_f64);
     for request in pages() {
@@ -132,7 +129,7 @@ fn ask(table: &FlowTable, now: Now) -> Result<(f64, f64), Failure> {
     Ok((page, groups))
 }
 
-/// Measures a thousand finds, spread over the dump, with the ends that alerts name.
+/// Measures 1000 finds by the ends that alerts contain.
 fn find(dump: &[u8], table: &FlowTable) -> f64 {
     let mut entries = Vec::new();
     ctnetlink::entries(dump, &mut entries);
@@ -178,7 +175,7 @@ fn new_table() -> FlowTable {
     table
 }
 
-/// Returns exempt networks and policies that never match, so that each lookup reads all of them.
+/// Returns policies and exempt networks that never match, so that each lookup checks all of them.
 fn inspection() -> InspectionState {
     let line = |n: u16| DevicePolicy {
         from: Some([format!("br-lan.{n}")].into()),
@@ -199,7 +196,6 @@ fn inspection() -> InspectionState {
     }
 }
 
-/// Merges a dump that is in memory.
 fn refresh(dump: &[u8], table: &mut FlowTable, now: Now, net: &SampleNetwork) {
     let mut batch = Vec::new();
     table.dump_begin(now);
@@ -212,7 +208,7 @@ fn refresh(dump: &[u8], table: &mut FlowTable, now: Now, net: &SampleNetwork) {
     table.dump_end(now, true);
 }
 
-/// Merges a dump from the file, with at most two batches in memory.
+/// Merges a dump from a file, with at most two batches in memory.
 fn refresh_from(
     file: &Path,
     table: &mut FlowTable,
@@ -251,7 +247,7 @@ fn merge(
     }
 }
 
-/// Returns the length of the whole messages that fit into a batch, at least one message.
+/// Returns the length of the complete messages that fit into a batch, at least one message.
 fn batch_len(bytes: &[u8]) -> usize {
     let mut len = 0;
     for message in netlink::messages(bytes) {
@@ -264,8 +260,7 @@ fn batch_len(bytes: &[u8]) -> usize {
     if len == 0 { bytes.len() } else { len.min(bytes.len()) }
 }
 
-/// Returns the shortest of [`RUNS`] runs in milliseconds of thread CPU time, which excludes waiting
-/// for other work on the machine.
+/// Returns the shortest of [`RUNS`] runs in milliseconds of thread CPU time.
 fn best(mut run: impl FnMut()) -> f64 {
     let time = |_| {
         let start = cpu_time();
@@ -291,7 +286,6 @@ fn peak_mb() -> Result<f64, Failure> {
     Ok(kb / 1024.0)
 }
 
-/// Clock that advances by one second per tick.
 struct Clock(u64);
 
 impl Clock {
@@ -306,7 +300,6 @@ impl Clock {
     }
 }
 
-/// A router with two VLANs and a WAN, and names for some hosts.
 struct SampleNetwork {
     generation: u64,
     lan: [Side; 2],

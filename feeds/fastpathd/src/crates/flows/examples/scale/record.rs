@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Creates real conntrack entries on loopback: UDP, TCP, IPv4, IPv6, NAT, ICMP, GRE and ESP.
+//! Creates conntrack entries on loopback: UDP, TCP, IPv4, IPv6, NAT, ICMP, GRE and ESP.
 
 use std::net::{
     IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV4, TcpListener, TcpStream, UdpSocket,
@@ -12,12 +12,11 @@ use rustix::net::{AddressFamily, SendFlags, SocketFlags, SocketType, ipproto};
 use crate::Failure;
 use crate::conntrack::{dump_to, enter_namespace};
 
-/// Destinations per source; each pair of source and destination is one entry.
 const SERVERS: usize = 250;
 /// One in this many connections is TCP.
 const TCP_SHARE: usize = 20;
 
-/// Returns why this machine cannot record: no root, no conntrack or a missing program.
+/// Returns the reason why this machine cannot record, or `None` if it can.
 pub(crate) fn impossible() -> Option<String> {
     if !rustix::process::geteuid().is_root() {
         return Some("recording needs root".into());
@@ -50,7 +49,7 @@ pub(crate) fn many(size: usize, file: &Path) -> Result<(), Failure> {
             }
             if i % TCP_SHARE == 2 && !server.address.is_ipv6() {
                 open.push(server.connect(client(number), port(number))?);
-                // Close older connections: some entries are established, most are closing.
+                // Close older connections, so that most entries are closing.
                 if open.len() > 400 {
                     open.remove(0);
                 }
@@ -63,7 +62,6 @@ pub(crate) fn many(size: usize, file: &Path) -> Result<(), Failure> {
     Ok(())
 }
 
-/// UDP and TCP sockets on one address.
 struct Server {
     address: SocketAddr,
     udp: UdpSocket,
@@ -87,7 +85,6 @@ impl Server {
         Ok(Self { address, udp, tcp: TcpListener::bind(address)? })
     }
 
-    /// Exchanges one datagram in each direction.
     fn converse(&self, client: &UdpSocket) -> Result<(), Failure> {
         let mut buffer = [0; 64];
         client.send_to(b"question", self.address)?;
@@ -128,7 +125,7 @@ fn port(number: usize) -> u16 {
     32_768 + 2 * (spread / 2)
 }
 
-/// Records a few dozen entries of as many kinds as this kernel creates.
+/// Records a few dozen entries of as many kinds as possible.
 pub(crate) fn fixture(file: &Path) -> Result<(), Failure> {
     enter_namespace()?;
     let servers = (0..20).map(Server::bind).collect::<Result<Vec<_>, _>>()?;
@@ -157,7 +154,7 @@ pub(crate) fn fixture(file: &Path) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Connects to a local port without a listener; the reset leaves a closing entry.
+/// Connects to a local port without a listener. The reset leaves a closed entry.
 fn half_open() -> Result<rustix::fd::OwnedFd, Failure> {
     let socket = rustix::net::socket_with(
         AddressFamily::INET,

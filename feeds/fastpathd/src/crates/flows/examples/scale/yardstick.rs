@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Measures the current speed of this machine with similar work, to scale the time limits.
+//! Similar work that measures the speed of the machine, to scale the time limits.
 
 use std::collections::HashMap;
 
 const NAMES: u64 = 100_000;
 
-/// Builds, searches and sorts a map of names: allocations, hashes and scattered reads over some
-/// megabytes, like a flow table.
+/// Builds, searches and sorts a map of names: allocations, hashes and random reads over some
+/// megabytes, as in a flow table.
 pub(crate) fn once() -> usize {
     let mut seed = 1_u64;
     let mut map = HashMap::new();

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Tests every state with every event.
 
 use ctnetlink::Tuple;
 
@@ -15,14 +14,13 @@ const FULL: OffloadState = Refused(Reason::TableFull);
 const MTU: OffloadState = Refused(Reason::Mtu);
 const STATES: [OffloadState; 6] = [Idle, Requested, Confirming, Offloaded, FULL, MTU];
 
-/// Asserts the step of each state in [`STATES`] for one event.
+/// Asserts the steps of all states in [`STATES`] for an event.
 fn steps(event: Event, wanted: [(OffloadState, Option<OffloadAction>); 6]) {
     for (state, wanted) in STATES.into_iter().zip(wanted) {
         assert_eq!(state.step(event), wanted, "{state:?}, {event:?}");
     }
 }
 
-/// Returns a row without actions.
 fn quiet(states: [OffloadState; 6]) -> [(OffloadState, Option<OffloadAction>); 6] {
     states.map(|state| (state, None))
 }
@@ -53,7 +51,7 @@ fn each_state_handles_every_event() {
 #[test]
 fn a_connection_that_conntrack_did_not_confirm_is_requested_again() {
     let (refused, _) = Confirming.step(Unconfirmed);
-    assert_eq!(refused.step(Eligible), (refused, None), "not at once");
+    assert_eq!(refused.step(Eligible), (refused, None), "not before further packets");
     assert_eq!(refused.step(Active), (Idle, None));
 }
 
@@ -79,13 +77,13 @@ fn a_mark_counts_only_for_the_rules_that_set_it() {
     assert!(passed.holds(&rules, Idle, true) && !passed.holds(&rules, Idle, false));
     assert!(!passed.outdated(&rules));
     rules.change(false);
-    assert!(passed.holds(&rules, Offloaded, false), "sets have changed: offloaded flows stay");
+    assert!(passed.holds(&rules, Offloaded, false), "offloaded flows stay");
     assert!(!passed.holds(&rules, Requested, true));
-    assert!(passed.outdated(&rules) && !passed.outdated(&rules), "cleared once for each version");
+    assert!(passed.outdated(&rules) && !passed.outdated(&rules), "once per version");
     rules.change(true);
     assert!(!passed.holds(&rules, Offloaded, true));
     passed.cleared(RulesVersion(2), &mut rules);
-    assert!(!passed.holds(&rules, Idle, true), "it was cleared for older rules");
+    assert!(!passed.holds(&rules, Idle, true), "cleared for older rules");
     assert!(passed.outdated(&rules));
     passed.cleared(rules.current(), &mut rules);
     assert!(passed.holds(&rules, Idle, true) && passed.holds(&rules, Offloaded, false));
@@ -97,5 +95,5 @@ fn marks_of_the_first_dump_count_if_the_rules_have_not_changed() {
     assert!(!rules.of_first_dump().holds(&rules, Idle, true));
     rules.unchanged_at_start();
     assert!(rules.of_first_dump().holds(&rules, Idle, true));
-    assert!(!Passed::default().holds(&rules, Idle, true), "found later: unknown");
+    assert!(!Passed::default().holds(&rules, Idle, true), "unknown version");
 }

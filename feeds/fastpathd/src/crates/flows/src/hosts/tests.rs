@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Tests which hosts have a series, and that each byte is counted once.
 
 use std::net::Ipv4Addr;
 
@@ -17,11 +16,11 @@ fn named(hosts: &Hosts) -> Vec<IpAddr> {
 
 fn minutes(hosts: &mut Hosts, from: Millis, number: Millis) {
     for minute in from..from + number {
-        hosts.second(minute * RANKED_MS);
+        hosts.second(minute * RANKING_INTERVAL_MS);
     }
 }
 
-/// Returns the growth of all series and of the others since an earlier state.
+/// Returns the growth of all series since an earlier state.
 fn growth(before: &[HostTraffic], hosts: &Hosts, others: [u64; 2]) -> u64 {
     let sum = |bytes: [u64; 2]| bytes[0] + bytes[1];
     let of = |now: &HostTraffic| {
@@ -32,7 +31,7 @@ fn growth(before: &[HostTraffic], hosts: &Hosts, others: [u64; 2]) -> u64 {
 }
 
 #[test]
-fn the_first_hosts_have_a_series_from_their_first_byte() {
+fn the_first_hosts_get_a_series_with_their_first_byte() {
     let mut hosts = Hosts::default();
     hosts.limit(2);
     for number in 1..=3 {
@@ -57,7 +56,7 @@ fn a_busier_host_replaces_an_idle_one() {
     hosts.add(host(1), [0, 1]);
     minutes(&mut hosts, 2, 1);
     assert_eq!(named(&hosts), [host(1), host(3)]);
-    // The host's earlier bytes stay with the others.
+    // The host's earlier bytes stay in the shared series.
     assert_eq!(hosts.others(), [0, 2_100_000]);
     let new = hosts.named().iter().find(|series| series.address == host(3)).unwrap();
     assert_eq!(new.bytes, [0; 2]);
@@ -68,7 +67,7 @@ fn a_busier_host_replaces_an_idle_one() {
 }
 
 #[test]
-fn every_byte_is_counted_in_one_series_and_stays_there() {
+fn counts_every_byte_in_exactly_one_series() {
     let mut hosts = Hosts::default();
     hosts.limit(5);
     let (mut added, mut seed) = (0, 1_u64);
@@ -95,18 +94,18 @@ fn hosts_are_bounded_and_idle_ones_evicted() {
     for number in 0..100_000 {
         hosts.add(host(number), [0, 1000]);
     }
-    assert_eq!(hosts.known.len(), KNOWN);
-    assert_eq!(hosts.named().len(), NAMED);
-    assert_eq!(hosts.others()[1], (100_000 - NAMED as u64) * 1000);
+    assert_eq!(hosts.known.len(), MAX_HOSTS);
+    assert_eq!(hosts.named().len(), DEFAULT_SERIES);
+    assert_eq!(hosts.others()[1], (100_000 - DEFAULT_SERIES as u64) * 1000);
     minutes(&mut hosts, 1, 1);
-    assert_eq!(hosts.known.len(), NAMED);
+    assert_eq!(hosts.known.len(), DEFAULT_SERIES);
     hosts.add(host(99_999), [0, 1_000_000]);
     minutes(&mut hosts, 2, 1);
     assert!(named(&hosts).contains(&host(99_999)));
 }
 
 #[test]
-fn no_host_has_a_series_if_the_limit_is_zero() {
+fn a_limit_of_zero_disables_series() {
     let mut hosts = Hosts::default();
     hosts.add(host(1), [1, 2]);
     hosts.limit(0);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Answers `flows`, `flow` and `top` from the table: filters, sorts and pages flows or groups.
+//! Answers `flows`, `flow` and `top`.
 
 use std::cmp::Ordering;
 
@@ -76,7 +76,7 @@ impl FlowTable {
         FlowPage { total, matched, epoch, now_ms, cols, rows }
     }
 
-    /// Returns one flow with the steps of its life; `None` if the table does not have it.
+    /// Returns one flow with the steps of its life; `None` if the id is unknown.
     #[must_use]
     pub fn flow(&self, id: u64, now: Now) -> Option<FlowDetail<'_>> {
         let flow = self.by_id(id)?;
@@ -98,7 +98,7 @@ impl FlowTable {
         })
     }
 
-    /// Returns the busiest hosts, services, VLANs or paths. Only open forwarded flows count.
+    /// Returns the busiest hosts, services, VLANs or paths. Excludes local and ended flows.
     #[must_use]
     pub fn top(&self, query: &TopQuery) -> Top<'_> {
         let mut sums = Sums::new(self, query.by);

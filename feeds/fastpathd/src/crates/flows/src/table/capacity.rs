@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Limits the table, so that a flood of connections cannot use all memory. Half-open and unanswered
-//! connections are added only while the table is less than half full.
+//! Limits the size of the table against floods of connections. Half-open and unanswered connections
+//! may fill only half of it.
 
 use ctnetlink::{Entry, Status, TcpState};
 
-/// Maximum flows, about 90 MB. The example `scale` measures 200,000.
+/// Maximum flows, about 90 MB.
 const MAX_FLOWS: usize = 210_000;
 
 #[derive(Debug)]
 pub(super) struct Capacity {
     most: usize,
-    /// Entries of the current dump that found the table full.
+    /// Entries of the current dump without a place in the table.
     passed: usize,
-    /// Entries of the last complete dump that found the table full, or of a failed one with more.
+    /// Entries of the last complete dump without a place, or of a later failed dump with more.
     unlisted: usize,
 }
 
@@ -23,8 +23,6 @@ impl Default for Capacity {
 }
 
 impl Capacity {
-    /// Returns whether a table of `len` flows has room for this one. The second half is reserved
-    /// for connections in use.
     pub(super) fn has_one(&self, len: usize, entry: &Entry) -> bool {
         len < if in_use(entry) { self.most } else { self.most / 2 }
     }
@@ -33,7 +31,6 @@ impl Capacity {
         self.passed = 0;
     }
 
-    /// Counts an entry of the dump that finds the table full.
     pub(super) fn pass(&mut self) {
         self.passed += 1;
     }
@@ -47,7 +44,7 @@ impl Capacity {
     }
 }
 
-/// Returns whether both ends have sent packets and TCP has completed its handshake.
+/// Returns whether both ends have sent packets and a TCP handshake is complete.
 fn in_use(entry: &Entry) -> bool {
     let kept = [Status::ASSURED, Status::OFFLOAD, Status::HW_OFFLOAD];
     let handshake = [TcpState::SynSent, TcpState::SynRecv, TcpState::SynSent2];

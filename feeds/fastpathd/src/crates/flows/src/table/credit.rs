@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Credits the growth of a flow's counters to paths, and limits the part that was inspected before
-//! inspection ended: by the budget, else by 1 MiB.
+//! Credits counter growth to paths. If inspection ended between two readings, the budget limits the
+//! growth that is credited to inspection.
 
 use ctnetlink::{Counters, Entry};
 
@@ -13,11 +13,11 @@ use crate::table::FlowTable;
 use crate::time::Millis;
 use crate::traffic::Credit;
 
-/// Suricata's default stream depth: without a budget, inspection ends there at the latest.
+/// Suricata's default stream depth, which limits inspection without a budget.
 const DEPTH: u64 = 1 << 20;
 
 impl FlowTable {
-    /// Reads the counters and credits their growth; returns false if there was nothing to read.
+    /// Reads the counters and credits their growth. Returns false if there is nothing to read.
     /// `last` reads even shortly after the previous reading. `ended`: no further reading follows.
     pub(super) fn count(
         &mut self,
@@ -71,9 +71,7 @@ impl FlowTable {
         true
     }
 
-    /// Records the paths that the flow has been on since the last reading, for the bytes of the
-    /// next one: the kernel may have offloaded it, Suricata or the budget may have ended
-    /// inspection.
+    /// Updates best path and inspection status, which determine the credit of the next reading.
     pub(super) fn note_paths(&mut self, position: usize) {
         let flow = &mut self.flows[position];
         let offloaded = ladder::offloaded(flow.status, flow.reach_of(self.engine.engine));
@@ -88,14 +86,13 @@ impl FlowTable {
             }
             (path, _) => flow.best_path = flow.best_path.max(Some(path.unwrap_or(Path::Slow))),
         }
-        // Inspection ended before the first reading, so its bytes were inspected.
+        // Inspection ended before the first reading.
         flow.inspected |= flow.inspection.over() && flow.reading == Reading::Ours;
     }
 }
 
-/// Returns the part of `growth` that may have been inspected before the flow left inspection: the
-/// rest of the budget, with the same share in both directions. Exact if the budget ended
-/// inspection, an upper bound if Suricata ended it earlier.
+/// Returns the part of `growth` that may have been inspected before inspection ended: the rest of
+/// the budget, divided proportionally between both directions. An upper bound after a bypass.
 fn before_leaving(growth: &Growth, state: &InspectionState) -> Delta {
     let [up, down] = growth.delta;
     let bytes = up.bytes.saturating_add(down.bytes);
@@ -119,7 +116,7 @@ fn before_leaving(growth: &Growth, state: &InspectionState) -> Delta {
     })
 }
 
-/// Returns the share `share.0 / share.1` of `whole`; all of it if `share.1` is 0.
+/// Returns `whole * share.0 / share.1`, or `whole` if `share.1` is 0.
 fn part(whole: u64, share: (u64, u64)) -> u64 {
     let product = u128::from(whole) * u128::from(share.0);
     let part = product.checked_div(u128::from(share.1));

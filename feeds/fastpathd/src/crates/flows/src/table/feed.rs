@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! Applies dumps, events, look-ups and re-inspection to the table, and selects flows for an early
-//! look-up: young flows, and flows that have left inspection.
+//! look-up.
 
 use std::collections::HashSet;
 
@@ -14,14 +14,13 @@ use crate::stack::StackCount;
 use crate::table::FlowTable;
 use crate::time::{Millis, Now};
 
-/// Newest flows searched for young ones: a second's worth on a busy router.
+/// Newest flows searched for young flows; about a second's worth on a busy router.
 const YOUNG_AMONG: usize = 4096;
 
-/// Maximum flows queued for a look-up after inspection; the next dump reads the others.
+/// Maximum flows queued for a look-up after inspection. The next dump reads all other flows.
 const MAX_DEPARTED: usize = 4096;
 
 impl FlowTable {
-    /// Starts a dump of the conntrack table and discards an unfinished one.
     pub fn dump_begin(&mut self, now: Now) {
         self.sweep(usize::MAX);
         self.now = now;
@@ -33,25 +32,24 @@ impl FlowTable {
         self.capacity.begin();
     }
 
-    /// Merges one entry of the dump; `now` is when its batch was read.
+    /// Merges one entry of the dump. `now` is the time of its batch.
     pub fn merge(&mut self, entry: &Entry, now: Now, net: &dyn Network) {
         self.merge_since(self.dump_start, entry, now, net);
     }
 
-    /// Merges an entry of a reading with this start.
     fn merge_since(&mut self, start: ReadingStart, entry: &Entry, now: Now, net: &dyn Network) {
         let position = match self.known(entry) {
             Some(position) if self.flows[position].restarted(entry) => {
                 self.end(position, now.millis());
                 self.insert(entry, now, true)
             }
-            // The entry was read before its counters were reset, and passed in afterwards.
+            // The entry was read before its counters were reset.
             Some(position) if self.reset.contains(&(entry.id, entry.zone)) => {
                 self.flows[position].seen = self.dump;
                 return;
             }
             Some(position) => position,
-            // The entry was read before it was destroyed, and passed in afterwards.
+            // The entry was read before it was destroyed.
             None if self.gone.contains(&(entry.id, entry.zone)) => return,
             None if !self.capacity.has_one(self.len(), entry) => return self.capacity.pass(),
             None => {
@@ -67,15 +65,14 @@ impl FlowTable {
         self.read(position, &entry, now.millis(), false, net);
     }
 
-    /// Ends the dump. If it was `complete`, removes all flows that were not in it at once;
-    /// [`dump_over`](Self::dump_over) leaves that to the caller. Pass false if the dump failed.
+    /// Ends the dump, and removes missing flows if it was `complete`.
     pub fn dump_end(&mut self, now: Now, complete: bool) {
         self.dump_over(now, complete);
         self.sweep(usize::MAX);
     }
 
-    /// Ends the dump like [`dump_end`](Self::dump_end), but lets [`sweep`](Self::sweep) remove gone
-    /// flows in steps: after a flood there are a hundred thousand of them.
+    /// Like [`dump_end`](Self::dump_end), but the caller removes missing flows in steps with
+    /// [`sweep`](Self::sweep), because a flood may leave a hundred thousand flows.
     pub fn dump_over(&mut self, now: Now, complete: bool) {
         self.now = now;
         self.dumping = false;
@@ -91,9 +88,9 @@ impl FlowTable {
         self.epoch += 1;
     }
 
-    /// Checks up to `most` further flows, the last one first, and removes flows that the dump
-    /// lacked. Returns true while some are left. Events may come in between: a removal moves only
-    /// the last flow of the table, which was checked already.
+    /// Checks up to `most` flows from the end of the table and removes flows missing in the dump.
+    /// Returns true while flows are left to check. Events may be applied between two calls, because
+    /// a removal moves only the last flow, which has been checked.
     pub fn sweep(&mut self, most: usize) -> bool {
         let Some(unswept) = self.unswept else { return false };
         let unswept = unswept.min(self.len());
@@ -113,7 +110,6 @@ impl FlowTable {
         false
     }
 
-    /// Applies a change reported by the kernel.
     pub fn event(&mut self, event: &Event, now: Now, net: &dyn Network) {
         let at = now.millis();
         let (entry, new) = match event {
@@ -123,7 +119,7 @@ impl FlowTable {
         };
         let position = match self.known(entry) {
             Some(position) => {
-                // Another connection has the same id, or a dump was ahead of the event.
+                // The id was reused, or a dump has already reported the connection.
                 if new {
                     let bits = self.passed_bits();
                     let flow = &mut self.flows[position];
@@ -137,7 +133,6 @@ impl FlowTable {
             None if !self.capacity.has_one(self.len(), entry) => return,
             None => {
                 let position = self.insert(entry, now, new || !self.first);
-                // The mark was set by rules in force since the events before this one.
                 if new {
                     self.flows[position].rules = self.rules.of_new();
                 }
@@ -157,7 +152,7 @@ impl FlowTable {
         self.epoch += 1;
     }
 
-    /// Adopts counts of the rules; read them before the dump that follows.
+    /// Adopts counters of rules. Call before the dump that follows.
     pub fn seen_by_stack(&mut self, counts: &[StackCount], now: Now) {
         for StackCount { id, seen, counters } in counts {
             if let Some(position) = self.with_kernel_id(*id) {
@@ -167,11 +162,10 @@ impl FlowTable {
         }
     }
 
-    /// Returns flows that the kernel may offload with any packet, newest first, because no event
-    /// reports it: zone and original direction, for [`ctnetlink::Lookup`].
+    /// Returns zone and original direction of flows that the kernel may offload with the next
+    /// packet, newest first. No event reports the offload, so look them up.
     #[must_use]
     pub fn young(&self, most: usize) -> Vec<(u16, Tuple)> {
-        // New flows are at the end, so the search stops early if enough are young.
         let flows = self.flows.iter().rev().take(YOUNG_AMONG);
         let waits =
             |flow: &&Flow| matches!(flow.reason, Some(Reason::Pending | Reason::FirstPackets));
@@ -179,22 +173,21 @@ impl FlowTable {
         young.take(most).map(|flow| (flow.zone, flow.orig)).collect()
     }
 
-    /// Returns flows that left inspection since the last call. Look them up at once: the earlier
-    /// the reading, the better known are the inspected bytes.
+    /// Returns zone and original direction of flows that left inspection since the last call. An
+    /// immediate look-up separates inspected bytes from later ones.
     pub fn departed(&mut self) -> Vec<(u16, Tuple)> {
         std::mem::take(&mut self.departed)
     }
 
-    /// Applies an entry of [`ctnetlink::Reinspection`], as it was before its counters were reset
-    /// and our bits cleared in its mark. Sums continue from there. Ignores unknown flows, which the
-    /// next dump adds.
+    /// Applies an entry of [`ctnetlink::Reinspection`], which has the values before counters and
+    /// mark bits were reset. Ignores unknown flows, which the next dump adds.
     pub fn reinspected(&mut self, entry: &Entry, now: Now, net: &dyn Network) {
         let Some(position) = self.known(entry) else { return };
         if self.dumping {
             self.reset.insert((entry.id, entry.zone));
         }
         let at = now.millis();
-        // The entry is from another socket, so its reading may have begun at any time.
+        // The start of the reading is unknown.
         let entry = &self.as_cleared(position, entry, ReadingStart::default());
         self.read(position, entry, at, true, net);
         let ours = self.inspection.bypass | self.inspection.spent;
@@ -207,8 +200,7 @@ impl FlowTable {
         self.epoch += 1;
     }
 
-    /// Merges the entry found by a look-up with this start: like an event, but with the current
-    /// status. Ignores unknown flows, which the next event or dump adds.
+    /// Merges the entry of a look-up. Ignores unknown flows, which the next event or dump adds.
     pub fn refresh(&mut self, entry: &Entry, start: ReadingStart, now: Now, net: &dyn Network) {
         if self.known(entry).is_some() {
             self.merge_since(start, entry, now, net);
@@ -230,7 +222,7 @@ impl FlowTable {
         self.epoch += 1;
     }
 
-    /// Adopts the values of a dump or a look-up; `last` reads the counters even shortly after the
+    /// Adopts an entry of a dump or look-up. `last` reads the counters even shortly after the
     /// previous reading.
     fn read(&mut self, position: usize, entry: &Entry, at: Millis, last: bool, net: &dyn Network) {
         self.update(position, entry, true);
@@ -244,7 +236,6 @@ impl FlowTable {
         }
     }
 
-    /// Makes the last record of a flow and removes it.
     fn end(&mut self, position: usize, at: Millis) {
         self.record_end(position, at);
         self.remove(position);

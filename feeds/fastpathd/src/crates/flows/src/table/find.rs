@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Finds flows by their ends, for alerts, or by an address, for blocks and moving stations.
+//! Finds flows by their ends, by address, or by zone.
 
 use std::net::{IpAddr, SocketAddr};
 
@@ -11,14 +11,14 @@ use crate::flow::Flow;
 use crate::proto::{TCP, UDP, has_ports};
 use crate::table::FlowTable;
 
-/// Newest flows searched for a protocol without ports. Its flows are short, and a flood of alerts
-/// must stay cheap.
+/// Newest flows searched for a protocol without ports, which is not indexed. Limits the cost of a
+/// flood of alerts.
 const PORTLESS_AMONG: usize = 4096;
 
 impl FlowTable {
-    /// Returns the id of the flow between these ends in either direction: before NAT, after NAT, or
-    /// at the forward hook (after destination and before source NAT), where Suricata is inline. For
-    /// a protocol without ports, ignores the ports and searches only the newest flows.
+    /// Returns the id of the flow between these ends, in either direction: before NAT, after NAT,
+    /// or at the forward hook, where Suricata is inline. For protocols without ports, ignores the
+    /// ports and searches only the newest flows.
     #[must_use]
     pub fn find(&self, proto: u8, a: SocketAddr, b: SocketAddr) -> Option<u64> {
         if has_ports(proto) {
@@ -40,7 +40,7 @@ impl FlowTable {
         found.map(|flow| flow.id)
     }
 
-    /// Returns connections with an address of `network` at either end, before or after NAT.
+    /// Returns connections with an address in `network`, before or after NAT.
     #[must_use]
     pub fn connections_of(&self, network: Network) -> Vec<Connection> {
         let of = |flow: &&Flow| flow.addresses().iter().any(|one| network.contains(*one));
@@ -48,8 +48,8 @@ impl FlowTable {
         flows.map(Flow::connection).collect()
     }
 
-    /// Returns the forwarded connections between these pairs of zones, the initiator's and the
-    /// responder's; `None` matches any zone.
+    /// Returns forwarded connections between these pairs of initiator and responder zone; `None`
+    /// matches any zone.
     #[must_use]
     pub fn connections_between(&self, pairs: &[[Option<&str>; 2]]) -> Vec<Connection> {
         let between = |flow: &&Flow| {
@@ -62,7 +62,6 @@ impl FlowTable {
         forwarded.filter(between).map(Flow::connection).collect()
     }
 
-    /// Returns whether a forwarded TCP or UDP flow has an address in one of these networks.
     #[must_use]
     pub fn forwards_within(&self, networks: &[Network]) -> bool {
         let within = |one: &IpAddr| networks.iter().any(|network| network.contains(*one));
@@ -71,7 +70,7 @@ impl FlowTable {
             .any(|flow| matches!(flow.orig.proto, TCP | UDP) && flow.addresses().iter().any(within))
     }
 
-    /// Returns whether a TCP or UDP flow is forwarded, to or from one of these addresses if given.
+    /// Returns whether a forwarded TCP or UDP flow exists, with one of these addresses if given.
     #[must_use]
     pub fn forwards(&self, addresses: Option<&[IpAddr]>) -> bool {
         let its = |flow: &Flow| {

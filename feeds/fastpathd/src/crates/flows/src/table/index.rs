@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Index of flows by the kernel's id: inserts, updates and removes flows.
+//! Inserts, updates and removes flows, and keeps them indexed by the kernel's id.
 
 use ctnetlink::{Entry, Status};
 
@@ -8,17 +8,15 @@ use crate::handshake::Event;
 use crate::table::FlowTable;
 use crate::time::{Millis, Now};
 
-/// Maximum age by the kernel's timestamp; a higher one means that the clock was set.
-const AGE_MOST_MS: u64 = 10 * 366 * 86_400_000;
+/// Maximum plausible age. A higher age means that the clock was set.
+const MAX_AGE_MS: u64 = 10 * 366 * 86_400_000;
 
 impl FlowTable {
-    /// Returns the position of the flow of `entry`.
     pub(super) fn known(&self, entry: &Entry) -> Option<usize> {
         let same = |position: &u32| self.flows[*position as usize].is(entry);
         self.index.find(hash(entry.id), same).map(|position| *position as usize)
     }
 
-    /// Returns the position of the flow with our id.
     pub(super) fn position(&self, id: u64) -> Option<usize> {
         #[expect(clippy::cast_possible_truncation, reason = "the kernel's id is below")]
         let kernel = id as u32;
@@ -26,7 +24,7 @@ impl FlowTable {
         self.index.find(hash(kernel), same).map(|position| *position as usize)
     }
 
-    /// Returns the position of the only flow with this kernel id; `None` if two flows share it.
+    /// Returns the position of the flow with this kernel id; `None` if two flows share the id.
     pub(super) fn with_kernel_id(&self, id: u32) -> Option<usize> {
         let same = |position: &&u32| self.flows[**position as usize].kernel_id() == id;
         let mut found = self.index.iter_hash(hash(id)).filter(same);
@@ -34,13 +32,13 @@ impl FlowTable {
         position.map(|position| *position as usize)
     }
 
-    /// Adds the flow of `entry`. `ours`: it began under our watch, so all its bytes count.
+    /// Adds the flow of `entry`. `ours`: the flow is new, so all its bytes count.
     pub(super) fn insert(&mut self, entry: &Entry, now: Now, ours: bool) -> usize {
         let flows = &mut self.flows;
         let taken = |position: &u32| flows[*position as usize].kernel_id() == entry.id;
         let mut id = u64::from(entry.id);
         if self.index.find(hash(entry.id), taken).is_some() {
-            // 20 bits above the kernel's 32 stay exact in JSON's doubles.
+            // 52 bits are exact in a JSON number.
             self.twins = (self.twins + 1) & 0xf_ffff;
             id |= u64::from(self.twins) << 32;
         }
@@ -66,22 +64,20 @@ impl FlowTable {
         self.requests.extend(gone.offload_step(Event::Ineligible));
         self.accounts.leave(gone.path, gone.reason);
         if position < self.flows.len() {
-            // The last flow moved into the gap.
             self.unindex(self.flows.len(), Some(position));
         }
     }
 
-    /// Adopts the values of `entry` except the counters.
     pub(super) fn update(&mut self, position: usize, entry: &Entry, whole: bool) {
         let same_ends = self.flows[position].reply == entry.reply;
         if !same_ends {
-            // Another translation means another connection with the same id.
+            // A connection with another translation has reused the id.
             self.requests.extend(self.flows[position].offload_step(Event::Ineligible));
             self.ends.remove(&self.flows, position);
         }
         let mark = self.flows[position].mark;
         self.flows[position].update(entry, whole);
-        // The flowtable keeps a flow even if its new mark matches a rule acting on each packet.
+        // The flowtable keeps a flow even if its new mark matches a rule for each packet.
         let flow = &self.flows[position];
         self.strayed |= flow.mark != mark
             && flow.status.0 & (Status::OFFLOAD | Status::HW_OFFLOAD).0 != 0
@@ -91,7 +87,6 @@ impl FlowTable {
         }
     }
 
-    /// Removes the index entry of `position`, or changes it to `moved`.
     fn unindex(&mut self, position: usize, moved: Option<usize>) {
         let id = self.flows[moved.unwrap_or(position)].kernel_id();
         let old = small(position);
@@ -103,7 +98,6 @@ impl FlowTable {
         }
     }
 
-    /// Releases memory after a flood.
     pub(super) fn shrink(&mut self) {
         let len = self.flows.len();
         if self.flows.capacity() / 4 > len + 1024 {
@@ -115,20 +109,19 @@ impl FlowTable {
     }
 }
 
-/// Returns when the flow began: by the kernel's timestamp, or now without one.
+/// Returns the start of the flow by the kernel's timestamp; now if it has none.
 fn born(entry: &Entry, now: Now) -> Millis {
     let started = entry.start_ns.map(|ns| ns / 1_000_000);
-    let age = started.and_then(|ms| now.unix_ms.checked_sub(ms)).filter(|age| *age < AGE_MOST_MS);
+    let age = started.and_then(|ms| now.unix_ms.checked_sub(ms)).filter(|age| *age < MAX_AGE_MS);
     now.millis().saturating_sub_unsigned(age.unwrap_or(0))
 }
 
-/// Converts a position to 32 bits: four billion flows would not fit into memory.
+/// Converts a position to 32 bits, which suffice for any table that fits into memory.
 pub(super) fn small(position: usize) -> u32 {
     u32::try_from(position).unwrap_or(u32::MAX)
 }
 
-/// The kernel's id is a keyed hash already; multiplying moves its entropy into the upper bits,
-/// which hashbrown compares first.
+/// Spreads the kernel's id, a keyed hash, into the upper bits, which hashbrown compares first.
 fn hash(id: u32) -> u64 {
     u64::from(id).wrapping_mul(0x9e37_79b9_7f4a_7c15)
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Decides path and reason of flows again after a change of engine, inspection, routes or flow.
-//! Requests eBPF offload, and clearing of the `passed` bits.
+//! Decides path and reason of flows after changes of engine, inspection, routes or flow. Requests
+//! eBPF offload.
 
 use std::rc::Rc;
 use std::time::Duration;
@@ -20,8 +20,7 @@ use crate::table::FlowTable;
 use crate::time::{Millis, Now};
 
 impl FlowTable {
-    /// Sets the engine in force. If it changed, decides the path of every flow again, which takes a
-    /// while with a hundred thousand flows.
+    /// Sets the engine in force. A change re-evaluates all flows.
     pub fn engine(&mut self, engine: EngineState, now: Now) {
         if self.engine == engine {
             return;
@@ -34,7 +33,7 @@ impl FlowTable {
         self.epoch += 1;
     }
 
-    /// Sets the inspection in force. If it changed, decides the path of every flow again.
+    /// Sets the inspection in force. A change re-evaluates all flows.
     pub fn inspection(&mut self, inspection: InspectionState, now: Now) {
         if self.inspection == inspection {
             return;
@@ -48,8 +47,7 @@ impl FlowTable {
         self.epoch += 1;
     }
 
-    /// Looks up the routes of all flows, so that the eBPF engine stops forwarding affected flows at
-    /// once and not with their next reading.
+    /// Re-evaluates the routes of all flows, so that eBPF stops forwarding affected flows at once.
     pub fn routes_changed(&mut self, now: Now, net: &dyn Network) {
         for at in 0..self.flows.len() {
             self.survey(at, net);
@@ -59,7 +57,7 @@ impl FlowTable {
         self.epoch += 1;
     }
 
-    /// Looks up both ends if the network or the mark changed since.
+    /// Looks up both ends if the network or the mark has changed.
     pub(super) fn survey(&mut self, position: usize, net: &dyn Network) {
         let flow = &mut self.flows[position];
         let same_mark = flow.route.as_ref().is_none_or(|route| route.mark == flow.mark);
@@ -92,8 +90,6 @@ impl FlowTable {
         self.police(position);
     }
 
-    /// Returns whether the kernel now routes a flow of its flowtable through other devices, or
-    /// unpredictably.
     fn strays(&self, position: usize, ends: [Number; 2], before: Option<&FlowRoute>) -> bool {
         let flow = &self.flows[position];
         let device = |number| self.sides.get(number).map(|side| &side.device);
@@ -108,13 +104,13 @@ impl FlowTable {
     }
 
     /// Returns whether, since the last call, a flow in the flowtable got another route, or a mark
-    /// that matches a rule acting on each packet.
+    /// that matches a rule for each packet.
     pub fn take_strayed(&mut self) -> bool {
         std::mem::take(&mut self.strayed)
     }
 
-    /// Looks up the route. A flow requested or offloaded with other next hops leaves the engine and
-    /// is requested again with the new ones. Returns the previous route.
+    /// Looks up the route and returns the previous one. With new next hops, a flow leaves the
+    /// engine and is requested again.
     fn route(&mut self, position: usize, net: &dyn Network) -> Option<Box<FlowRoute>> {
         let flow = &mut self.flows[position];
         let new = FlowRoute::new(net.routing(&flow.connection(), flow.mark), flow.mark);
@@ -131,7 +127,7 @@ impl FlowTable {
         before
     }
 
-    /// Evaluates the flows again that were queued for a kernel route lookup.
+    /// Re-evaluates the flows that were queued for a kernel route lookup.
     pub fn routes_answered(&mut self, now: Now, net: &dyn Network) {
         for id in std::mem::take(&mut self.unrouted) {
             let Some(position) = self.position(id) else { continue };
@@ -147,13 +143,12 @@ impl FlowTable {
         self.epoch += 1;
     }
 
-    /// Returns the next hops towards both ends if more than the addresses decides about them.
+    /// Returns the next hops towards both ends if they depend on more than the addresses.
     #[must_use]
     pub fn next_hops(&self, id: u64) -> Option<[NextHop; 2]> {
         self.flows[self.position(id)?].hops()
     }
 
-    /// Re-evaluates the policy, after a change of the policy or of the ends.
     fn police(&mut self, position: usize) {
         let flow = &self.flows[position];
         let sides = [flow.initiator, flow.responder].map(|number| self.sides.get(number));
@@ -162,7 +157,6 @@ impl FlowTable {
         self.flows[position].action = action;
     }
 
-    /// Returns the rule acting on each packet that packets of the flow reach.
     pub(super) fn rule_reached(&self, flow: &Flow) -> Option<&RuleName> {
         let device = |number| self.sides.get(number).map(|side| &*side.device);
         self.engine.rule_reached(&FlowFacts {
@@ -174,8 +168,8 @@ impl FlowTable {
         })
     }
 
-    /// Decides path and reason. Call `note_paths` first if anything but the handshake state
-    /// changed.
+    /// Decides path and reason. Call [`note_paths`](Self::note_paths) first, except after steps of
+    /// the handshake.
     pub(super) fn judge(&mut self, position: usize, at: Millis) {
         let flow = &self.flows[position];
         let [initiator, responder] =
@@ -200,7 +194,7 @@ impl FlowTable {
             missed: by_stack.is_some_and(ByStack::misses),
             first_packets: flow.kernel_packets() < first.into(),
             tcp_state: flow.tcp_state,
-            // An offloaded flow stays until the kernel has answered with another route.
+            // An offloaded flow stays until the kernel reports another route.
             route_asked: flow.route.as_ref().is_some_and(|route| {
                 route.is_open() && (route.hops().is_none() || !flow.offload.is_active())
             }),

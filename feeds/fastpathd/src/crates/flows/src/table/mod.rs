@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Table of all known flows. Its fields are private to this module and its children, one per kind
-//! of change; `answer` and `find` only read.
+//! The flow table. Child modules implement its changes and queries.
 #![deny(clippy::wildcard_enum_match_arm, clippy::match_wildcard_for_single_variants)]
 
 mod answer;
@@ -36,16 +35,16 @@ use crate::time::Now;
 use crate::totals::Totals;
 use crate::traffic::{Traffic, ZoneTraffic};
 
-/// Table of all known flows.
+/// All known flows.
 ///
-/// For every refresh, call [`dump_begin`](Self::dump_begin), [`merge`](Self::merge) for each entry
-/// and [`dump_end`](Self::dump_end); in between [`event`](Self::event), and once a second
-/// [`sample`](Self::sample).
+/// For each dump, call [`dump_begin`](Self::dump_begin), [`merge`](Self::merge) for each entry, and
+/// [`dump_end`](Self::dump_end). Call [`event`](Self::event) for each event, and
+/// [`sample`](Self::sample) once a second.
 #[derive(Debug)]
 pub struct FlowTable {
     flows: Vec<Flow>,
-    /// Positions in `flows` by the kernel's id, a 32-bit hash. Two live flows may share it, so
-    /// equality also compares zone and tuple.
+    /// Positions in `flows` by the kernel's id. Two flows may share an id, so equality also
+    /// compares zone and tuple.
     index: HashTable<u32>,
     ends: ByEnds,
     sides: Interner<Side>,
@@ -56,34 +55,28 @@ pub struct FlowTable {
     traffic: Traffic,
     rings: Rings,
     epoch: u64,
-    /// Serial number of the current dump, or of the last one.
     dump: u32,
     dumping: bool,
     dump_start: ReadingStart,
-    /// Number of flows at the start of the table that must still be compared with the dump.
+    /// Number of leading flows that are not yet compared with the dump.
     unswept: Option<usize>,
     /// Id and zone of entries destroyed during the current dump.
     gone: HashSet<(u32, u16)>,
-    /// Id and zone of entries with counters reset during the current dump.
+    /// Id and zone of entries whose counters were reset during the current dump.
     reset: HashSet<(u32, u16)>,
-    /// Zone and original direction of entries that left inspection and were not read since.
+    /// Zone and original direction of flows that left inspection and need a look-up.
     departed: Vec<(u16, Tuple)>,
-    /// Flows queued for a kernel route lookup.
     unrouted: Vec<u64>,
-    /// A flow in the kernel's flowtable got another route, or a mark with a rule per packet.
+    /// A flow in the flowtable got another route, or a mark that matches a rule for each packet.
     strayed: bool,
-    /// Requests not yet sent to the eBPF engine.
     requests: Vec<OffloadRequest>,
     rules: Rules,
-    /// When flow records are due; `None` without a collector.
     timeouts: Option<RecordTimeouts>,
-    /// Records not yet fetched.
     records: Vec<FlowRecord>,
-    /// Limit of the table, and the number of entries beyond it.
     capacity: Capacity,
-    /// No dump has been complete yet, so counters include traffic from before the daemon.
+    /// No dump has been complete, so counters include traffic from before the daemon.
     first: bool,
-    /// Last serial number of a flow with a kernel id that another flow has.
+    /// Last serial number of a flow whose kernel id was already in use.
     twins: u32,
     now: Now,
 }
@@ -134,7 +127,7 @@ impl FlowTable {
         self.flows.len()
     }
 
-    /// Returns how many entries of the last dump are missing because the table is full.
+    /// Returns the number of entries of the last dump without a place in the table.
     #[must_use]
     pub fn unlisted(&self) -> usize {
         self.capacity.unlisted()
@@ -145,7 +138,7 @@ impl FlowTable {
         self.flows.is_empty()
     }
 
-    /// Returns a number that changes whenever the answer of [`query`](Self::query) may change.
+    /// Returns a number that changes whenever the result of [`query`](Self::query) may change.
     #[must_use]
     pub fn epoch(&self) -> u64 {
         self.epoch
@@ -158,40 +151,33 @@ impl FlowTable {
         self.traffic.hosts.second(now.millis());
     }
 
-    /// Returns totals by path and the offload ratio.
     #[must_use]
     pub fn totals(&self) -> Totals {
         self.accounts.totals()
     }
 
-    /// Returns the current number of flows for each reason, local flows included.
     pub fn reasons(&self) -> impl Iterator<Item = (Reason, u64)> {
         self.accounts.reasons()
     }
 
-    /// Returns the forwarded traffic since the start, by pair of zones.
     pub fn between_zones(&self) -> impl Iterator<Item = ZoneTraffic<'_>> {
         self.traffic.between_zones()
     }
 
-    /// Returns the busiest hosts behind the router.
     #[must_use]
     pub fn busiest_hosts(&self) -> &[HostTraffic] {
         self.traffic.hosts.named()
     }
 
-    /// Returns the bytes that all other hosts behind the router have sent and received.
     #[must_use]
     pub fn other_hosts(&self) -> [u64; 2] {
         self.traffic.hosts.others()
     }
 
-    /// Sets how many of the busiest hosts are counted separately.
     pub fn count_hosts(&mut self, most: u32) {
         self.traffic.hosts.limit(usize::try_from(most).unwrap_or(usize::MAX));
     }
 
-    /// Returns a time series, oldest sample first.
     #[must_use]
     pub fn history(&self, query: &HistoryQuery) -> History {
         self.rings.answer(query, |at| self.now.unix_ms_of(at))
@@ -201,17 +187,16 @@ impl FlowTable {
         self.sides.get(number)
     }
 
-    /// Returns all sides that flows have had.
+    /// Returns the sides of all flows, including past ones.
     pub(crate) fn sides(&self) -> &Interner<Side> {
         &self.sides
     }
 
-    /// Returns the host name with this number; empty if there is none.
     pub(crate) fn name(&self, number: Number) -> &str {
         self.names.get(number).map_or("", |name| name)
     }
 
-    /// Returns all host names that flows have had.
+    /// Returns the host names of all flows, including past ones.
     pub(crate) fn names(&self) -> &Interner<Rc<str>> {
         &self.names
     }

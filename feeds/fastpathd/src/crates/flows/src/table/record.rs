@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Makes flow records when counters are read: at the end of a flow, at the active and at the idle
-//! timeout; and for continuing flows when the daemon exits. Makes none without a collector.
+//! Makes flow records: after the active and idle timeouts, at the end of a flow, and before the
+//! daemon exits.
 
 use std::ops::Range;
 use std::rc::Rc;
@@ -13,9 +13,8 @@ use crate::table::FlowTable;
 use crate::time::{Millis, Now};
 
 impl FlowTable {
-    /// Sets when records are due; `None` disables them. Does not report counters of flows that are
-    /// known when records begin: the previous daemon reported them at the latest when it exited, or
-    /// there was no collector.
+    /// Sets the intervals of records; `None` disables records. Earlier counters of known flows are
+    /// not reported, because a previous daemon has reported them, or there was no collector.
     pub fn record(&mut self, timeouts: Option<RecordTimeouts>, now: Now) {
         let begin = self.timeouts.is_none() && timeouts.is_some();
         self.timeouts = timeouts;
@@ -29,12 +28,11 @@ impl FlowTable {
         }
     }
 
-    /// Returns the records since the last call, oldest first.
     pub fn records(&mut self) -> Vec<FlowRecord> {
         std::mem::take(&mut self.records)
     }
 
-    /// Limits records to growth from here on.
+    /// Excludes the current counters of a flow from records.
     pub(super) fn begin_records(&mut self, position: usize, at: Millis) {
         if self.timeouts.is_some() {
             let flow = &mut self.flows[position];
@@ -57,7 +55,7 @@ impl FlowTable {
         reported.offloaded = reported.offloaded.saturating_add(grown.bytes);
     }
 
-    /// Makes a record if one is due, after the counters were read.
+    /// Makes a record if it is due. Called after the counters were read.
     pub(super) fn record_if_due(&mut self, position: usize, at: Millis) {
         let Some(RecordTimeouts { active, idle }) = self.timeouts else { return };
         let flow = &mut self.flows[position];
@@ -72,8 +70,8 @@ impl FlowTable {
         }
     }
 
-    /// Makes the last record of an ended connection after its last counters were read, unless
-    /// nothing grew since a record that closed the flow.
+    /// Makes the last record of an ended connection. Not needed if an idle record has covered all
+    /// its packets.
     pub(super) fn record_end(&mut self, position: usize, at: Millis) {
         if self.timeouts.is_none() {
             return;
@@ -89,8 +87,7 @@ impl FlowTable {
         self.make_record(position, at, end);
     }
 
-    /// Makes the last records of the flows at these positions, before the daemon exits. The caller
-    /// fetches them part by part.
+    /// Makes the last records of flows at these positions, before the daemon exits.
     pub fn record_rest(&mut self, positions: Range<usize>, now: Now) {
         if self.timeouts.is_none() {
             return;

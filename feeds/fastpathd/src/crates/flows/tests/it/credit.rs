@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Tests which path gets the bytes when flows leave inspection and when counters are reset.
+//! Tests the credit of bytes to paths when inspection ends and when counters are reset.
 
 use crate::support::{
     BUDGET, BYPASS, Net, SPENT, at, counted, credited, dump, dump_in, inspecting, inspection,
@@ -23,26 +23,26 @@ fn credits_the_budget_to_inspection_and_the_rest_to_the_flowtable() {
     dump(&mut table, 2.0, &[done(counted(web(1), 200_000, 50_100_000), SPENT)]);
     assert_eq!(credited(&table), [0, BUDGET, 49_300_000]);
     dump(&mut table, 3.0, &[done(counted(web(1), 300_000, 90_000_000), SPENT)]);
-    assert_eq!(credited(&table), [0, BUDGET, 89_300_000], "long since out");
-    // The first reading may find a flow that has left inspection already.
+    assert_eq!(credited(&table), [0, BUDGET, 89_300_000], "after inspection");
+    // Inspection may end before the first reading.
     dump(&mut table, 4.0, &[done(counted(web(2), 0, 10_000_000), BYPASS)]);
     assert_eq!(credited(&table), [0, 2 * BUDGET, 98_300_000]);
     let top = table.top(&flows::TopQuery { by: flows::Group::Path, limit: 9 });
-    assert!((top.rows[0].ratio - 0.9).abs() < 1e-9, "of the one that is left: {top:?}");
+    assert!((top.rows[0].ratio - 0.9).abs() < 1e-9, "{top:?}");
 }
 
-/// Rule count of the first flow: packets of 1000 bytes from the initiator.
+/// Returns the rule count of the first flow: packets of 1000 bytes from the initiator.
 fn missed(packets: u64) -> StackCount {
     let counters = Counters { packets, bytes: packets * 1000 };
     StackCount { id: web(1).id, seen: Seen::Missed(0), counters }
 }
 
 #[test]
-fn a_direction_that_misses_the_entry_is_credited_to_the_slow_path() {
+fn credits_packets_that_miss_the_entry_to_the_slow_path() {
     let mut table = watching();
     let there = |up, down| offloaded(counted(web(1), up, down));
     dump(&mut table, 1.0, &[there(0, 0)]);
-    // A few packets do not make a direction slow, but their bytes are slow.
+    // A few missed packets do not change the path of the flow.
     table.seen_by_stack(&[missed(3)], at(1.5));
     dump(&mut table, 2.0, &[there(10_000, 900_000)]);
     assert_eq!(credited(&table), [3000, 0, 907_000]);
@@ -52,13 +52,12 @@ fn a_direction_that_misses_the_entry_is_credited_to_the_slow_path() {
     assert_eq!(credited(&table), [23_000, 0, 1_907_000]);
     let flow = only(&table, 3.0);
     assert_eq!((&flow["path"], &flow["reason"]), (&json!("slow"), &json!("entry-missed")));
-    // The end of the connection comes without a count.
     table.event(&Event::Destroy(there(35_000, 1_950_000)), at(3.5), &Net::default());
     assert_eq!(credited(&table), [28_000, 0, 1_957_000]);
 }
 
-/// Returns the detail of the first flow with conntrack's hardware bit and these bytes, and the
-/// bytes of the paths slow, flowtable, hardware.
+/// Returns details of a flow with conntrack's hardware bit, and the bytes of the paths slow,
+/// flowtable and hardware.
 fn in_hardware(net: &Net, up: u64, down: u64) -> (Value, [u64; 3]) {
     let mut table = watching();
     let entry = with_status(offloaded(counted(web(1), 0, 0)), Status::HW_OFFLOAD);
@@ -71,7 +70,7 @@ fn in_hardware(net: &Net, up: u64, down: u64) -> (Value, [u64; 3]) {
 }
 
 #[test]
-fn reports_hardware_for_the_directions_that_a_driver_can_forward() {
+fn reports_hardware_only_for_directions_that_a_driver_can_forward() {
     let net = Net::default();
     let (detail, bytes) = in_hardware(&net, 1000, 9000);
     assert_eq!(
@@ -79,7 +78,7 @@ fn reports_hardware_for_the_directions_that_a_driver_can_forward() {
         (&json!("hardware"), &json!("either"))
     );
     assert_eq!(bytes, [0, 0, 10_000]);
-    // Packets from the Internet enter through a device without an entry.
+    // The flowtable does not list the ingress device of packets from the Internet.
     let mut net = Net::default();
     net.wan.in_flowtable = false;
     let (detail, bytes) = in_hardware(&net, 1000, 9000);
@@ -90,7 +89,7 @@ fn reports_hardware_for_the_directions_that_a_driver_can_forward() {
     let (detail, bytes) = in_hardware(&net, 1000, 9000);
     assert_eq!(detail["hardware"], "down");
     assert_eq!(bytes, [1000, 0, 9000]);
-    // Only the driver of one port took a rule, and no packet can match it.
+    // Only the driver of one port accepted a rule, which no packet can match.
     let mut net = Net::default();
     net.wan.hardware = false;
     let (detail, bytes) = in_hardware(&net, 1000, 9000);
@@ -99,7 +98,7 @@ fn reports_hardware_for_the_directions_that_a_driver_can_forward() {
 }
 
 #[test]
-fn an_immediate_look_up_credits_only_its_bytes_to_inspection() {
+fn an_immediate_look_up_limits_the_bytes_credited_to_inspection() {
     let mut table = inspecting();
     let net = Net::default();
     table.event(&Event::New(uncounted(web(1))), at(1.0), &net);
@@ -114,7 +113,7 @@ fn an_immediate_look_up_credits_only_its_bytes_to_inspection() {
         at(1.02),
         &net,
     );
-    assert_eq!(credited(&table), [0, 5000, 0], "however soon");
+    assert_eq!(credited(&table), [0, 5000, 0], "read immediately");
     dump(&mut table, 1.05, &[done(counted(web(1), 1000, 500_000), BYPASS)]);
     dump(&mut table, 2.0, &[done(counted(web(1), 1000, 900_000), BYPASS)]);
     assert_eq!(credited(&table), [0, 5000, 896_000]);
@@ -122,7 +121,7 @@ fn an_immediate_look_up_credits_only_its_bytes_to_inspection() {
 }
 
 #[test]
-fn a_look_up_right_after_a_dump_is_counted() {
+fn reads_counters_of_a_look_up_right_after_a_dump() {
     let mut table = inspecting();
     let net = Net::default();
     dump(&mut table, 1.0, &[counted(web(1), 0, 4000)]);
@@ -150,7 +149,7 @@ fn a_budget_of_packets_counts_packets() {
         let mut table = watching();
         table.inspection(InspectionState { budget_bytes, ..state.clone() }, at(0.0));
         dump(&mut table, 1.0, &[counted(web(1), 0, 100_000)]);
-        // 100 packets were counted; 400 of the next 4000 belong to the budget.
+        // After 100 packets, 400 of the next 4000 belong to the budget.
         dump(&mut table, 2.0, &[done(counted(web(1), 0, 4_100_000), SPENT)]);
         assert_eq!(credited(&table), [0, 500_000, 3_600_000]);
         assert_eq!(table.totals().paths.inspect.packets, 500);
@@ -158,7 +157,7 @@ fn a_budget_of_packets_counts_packets() {
 }
 
 #[test]
-fn without_a_budget_at_most_the_stream_depth_is_inspected() {
+fn credits_at_most_the_stream_depth_to_inspection_without_a_budget() {
     let mut table = watching();
     table.inspection(InspectionState { budget_bytes: 0, ..inspection() }, at(0.0));
     dump(&mut table, 1.0, &[done(counted(web(1), 0, 10 << 20), BYPASS)]);
@@ -166,7 +165,7 @@ fn without_a_budget_at_most_the_stream_depth_is_inspected() {
 }
 
 #[test]
-fn flows_leaving_inspection_for_the_slow_path_are_credited_to_it() {
+fn credits_bytes_after_inspection_to_the_slow_path() {
     let mut table = inspecting();
     table.engine(flows::EngineState::default(), at(0.0));
     dump(&mut table, 1.0, &[marked(counted(web(1), 0, 10_000_000), SPENT)]);
@@ -175,7 +174,7 @@ fn flows_leaving_inspection_for_the_slow_path_are_credited_to_it() {
     table.event(&Event::New(uncounted(web(2))), at(1.5), &net);
     let last = marked(counted(web(2), 0, 3 * BUDGET), SPENT);
     table.event(&Event::Destroy(last), at(1.6), &net);
-    assert_eq!(credited(&table), [11 * BUDGET, 2 * BUDGET, 0], "its end reports the mark too");
+    assert_eq!(credited(&table), [11 * BUDGET, 2 * BUDGET, 0], "mark of the destroy event");
 }
 
 #[test]
@@ -188,7 +187,7 @@ fn always_inspected_flows_never_leave_inspection() {
 }
 
 #[test]
-fn an_open_gate_inspects_nothing() {
+fn credits_nothing_to_inspection_while_it_is_fail_open() {
     let mut table = inspecting();
     dump(&mut table, 1.0, &[counted(web(1), 0, 1000)]);
     table.inspection(InspectionState { gate: Some(Gate::Open), ..inspection() }, at(1.0));
@@ -198,7 +197,7 @@ fn an_open_gate_inspects_nothing() {
 }
 
 #[test]
-fn a_side_that_is_not_listed_is_slow_after_inspection() {
+fn packets_from_an_unlisted_side_are_slow_after_inspection() {
     let mut table = inspecting();
     let mut net = Net::default();
     net.wan.in_flowtable = false;
@@ -243,20 +242,20 @@ fn a_flow_is_inspected_again_with_a_new_budget() {
     dump(&mut table, 1.0, &[done(counted(web(1), 0, 5 * BUDGET), SPENT)]);
     assert_eq!(credited(&table), [0, BUDGET, 4 * BUDGET]);
     table.reinspected(&done(counted(web(1), 0, 6 * BUDGET), SPENT), at(1.5), &net);
-    assert_eq!(credited(&table), [0, BUDGET, 5 * BUDGET], "earlier counts are not lost");
+    assert_eq!(credited(&table), [0, BUDGET, 5 * BUDGET], "earlier counts stay");
     assert_eq!(only(&table, 1.5)["inspection"], "uninspected", "until the flowtable is flushed");
-    // By the next dump the counter exceeds its value before the reset.
+    // At the next dump, the counter exceeds its value before the reset.
     dump(&mut table, 2.0, &[done(counted(web(1), 0, 8 * BUDGET), SPENT)]);
     assert_eq!(only(&table, 2.0)["down_bytes"], 14 * BUDGET);
     let [slow, _, offloaded] = credited(&table);
     assert_eq!(slow, 0);
     assert!(offloaded >= 12 * BUDGET, "{offloaded}");
     table.reinspected(&marked(counted(web(9), 0, 1), SPENT), at(3.0), &net);
-    assert_eq!(table.len(), 1, "unknown flows are left to the next dump");
+    assert_eq!(table.len(), 1, "unknown flows are ignored");
 }
 
 #[test]
-fn a_batch_read_before_a_reset_does_not_count_twice() {
+fn ignores_counters_read_before_a_reset() {
     let mut table = inspecting();
     let net = Net::default();
     dump(&mut table, 1.0, &[marked(counted(web(1), 0, 5 * BUDGET), SPENT)]);
@@ -273,7 +272,7 @@ fn a_batch_read_before_a_reset_does_not_count_twice() {
 }
 
 #[test]
-fn an_entry_reported_with_zeros_continues_from_the_known_counters() {
+fn sums_continue_after_reinspection_of_an_entry_with_zero_counters() {
     let mut table = inspecting();
     let net = Net::default();
     dump(&mut table, 1.0, &[marked(counted(web(1), 0, 5 * BUDGET), SPENT)]);
@@ -282,13 +281,10 @@ fn an_entry_reported_with_zeros_continues_from_the_known_counters() {
     assert_eq!(only(&table, 3.0)["down_bytes"], 5_001_000);
 }
 
-/// A change of a connection between two readings.
 #[derive(Debug, Clone)]
 enum Act {
     Grow(u32, u32),
-    /// Another program resets the counters.
     Zero,
-    /// Re-inspection resets the counters and the mark.
     Reinspect,
     Mark(u32),
     Offload(bool),
@@ -316,9 +312,10 @@ fn any_act() -> impl Strategy<Value = Act> {
 }
 
 proptest! {
-    /// Sums only grow, never exceed the real traffic, and equal the sum of their parts.
     #[test]
-    fn sums_only_grow(acts in prop::collection::vec(any_act(), 1..60)) {
+    fn sums_never_decrease_or_exceed_the_traffic(
+        acts in prop::collection::vec(any_act(), 1..60),
+    ) {
         let net = Net::default();
         let mut table = inspecting();
         let (mut up, mut down, mut mark, mut is_offloaded) = (0_u64, 0_u64, 0, false);
@@ -357,7 +354,6 @@ proptest! {
             prop_assert_eq!(credited(&table).iter().sum::<u64>(), sum);
             shown = sum;
         }
-        // Only resets by other programs lose bytes.
         if !acts.iter().any(|act| matches!(act, Act::Zero)) {
             dump(&mut table, 100.0, &[counted(web(1), up, down)]);
             prop_assert_eq!(credited(&table).iter().sum::<u64>(), really);

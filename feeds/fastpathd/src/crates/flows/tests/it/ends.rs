@@ -12,15 +12,15 @@ fn socket(text: &str) -> SocketAddr {
     text.parse().expect("a socket address")
 }
 
-/// Finds a flow, and asserts the same result with both ends swapped.
+/// Finds a flow, and asserts the same result with swapped ends.
 fn find(table: &FlowTable, proto: u8, a: &str, b: &str) -> Option<u64> {
     let found = table.find(proto, socket(a), socket(b));
     assert_eq!(table.find(proto, socket(b), socket(a)), found, "{a} {b}");
     found
 }
 
-/// 10.10.0.2:40001 connects to 203.0.113.9:80, the WAN address. NAT sends the connection to
-/// 10.20.0.80:8080, where it comes from 10.20.0.1:50000.
+/// Returns a connection from 10.10.0.2:40001 to 203.0.113.9:80, translated to a connection from
+/// 10.20.0.1:50000 to 10.20.0.80:8080.
 fn translated_twice() -> Entry {
     let mut entry = entry(1, tuple(TCP, "10.10.0.2", 40_001, "203.0.113.9", 80));
     entry.reply = tuple(TCP, "10.20.0.80", 8080, "10.20.0.1", 50_000);
@@ -28,13 +28,13 @@ fn translated_twice() -> Entry {
 }
 
 #[test]
-fn a_flow_is_found_before_between_and_after_translation() {
+fn finds_a_flow_before_between_and_after_translation() {
     let mut table = watching();
     dump(&mut table, 1.0, &[translated_twice(), web(2)]);
     assert_eq!(find(&table, TCP, "10.10.0.2:40001", "203.0.113.9:80"), Some(1));
     assert_eq!(find(&table, TCP, "10.10.0.2:40001", "10.20.0.80:8080"), Some(1));
     assert_eq!(find(&table, TCP, "10.20.0.1:50000", "10.20.0.80:8080"), Some(1));
-    assert_eq!(find(&table, TCP, "10.20.0.1:50000", "203.0.113.9:80"), None, "no packet has these");
+    assert_eq!(find(&table, TCP, "10.20.0.1:50000", "203.0.113.9:80"), None, "no such packet");
     assert_eq!(find(&table, UDP, "10.10.0.2:40001", "203.0.113.9:80"), None);
     assert_eq!(find(&table, TCP, "10.10.0.2:40002", "192.0.2.80:443"), Some(2));
     assert_eq!(find(&table, TCP, "10.10.0.2:443", "192.0.2.80:40002"), None);
@@ -47,7 +47,7 @@ fn finds_the_newest_flow_of_a_protocol_without_ports() {
     let gre = entry(3, tuple(47, "10.10.0.2", 0, "192.0.2.1", 0));
     dump(&mut table, 1.0, &[ping(1, 8), ping(2, 13), gre]);
     assert_eq!(find(&table, 1, "192.0.2.1:0", "10.10.0.2:0"), Some(2));
-    assert_eq!(find(&table, 1, "192.0.2.1:3", "10.10.0.2:1"), Some(2), "ports do not matter");
+    assert_eq!(find(&table, 1, "192.0.2.1:3", "10.10.0.2:1"), Some(2), "ignores ports");
     assert_eq!(find(&table, 47, "192.0.2.1:0", "10.10.0.2:0"), Some(3));
     assert_eq!(find(&table, 50, "192.0.2.1:0", "10.10.0.2:0"), None);
     assert_eq!(find(&table, 1, "192.0.2.1:0", "10.10.0.3:0"), None);
@@ -82,9 +82,8 @@ fn lists_the_connections_of_a_network() {
 }
 
 proptest! {
-    /// After any sequence of events, exactly the flows in the table are found by their ends.
     #[test]
-    fn the_index_follows_the_table(
+    fn the_index_contains_exactly_the_flows_of_the_table(
         steps in prop::collection::vec((0_u32..40, 0_u8..4), 1..200),
     ) {
         let net = Net::default();
@@ -92,7 +91,7 @@ proptest! {
         let mut there = std::collections::BTreeSet::new();
         for (id, step) in steps {
             let mut entry = uncounted(web(id));
-            // Some flows are masqueraded, some only from a later event on.
+            // Some flows are masqueraded, or become so with an event.
             if id % 3 == 0 || step == 1 {
                 entry.reply.dst = address("100.64.0.1");
             }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Tests flows that the configuration keeps on the slow path.
+//! Tests exclusions.
 
 use std::slice;
 
@@ -16,7 +16,7 @@ fn network(text: &str) -> Network {
 }
 
 #[test]
-fn all_conditions_have_to_hold() {
+fn an_exclusion_matches_if_all_its_conditions_hold() {
     let web = entry(1, tuple(TCP, "10.10.0.2", 40_000, "192.0.2.80", 443));
     let whole = Exclude {
         name: String::new(),
@@ -29,7 +29,7 @@ fn all_conditions_have_to_hold() {
     };
     let matches = |exclude: &Exclude| exclude.matches(&web.orig, &web.reply);
     assert!(matches(&whole));
-    assert!(matches(&Exclude::default()), "no condition, every flow");
+    assert!(matches(&Exclude::default()), "no conditions");
     assert!(!matches(&Exclude { src: Some(network("10.20.0.0/16")), ..whole.clone() }));
     assert!(!matches(&Exclude { dest: Some(network("192.0.3.0/24")), ..whole.clone() }));
     assert!(!matches(&Exclude { proto: Some(UDP), ..whole.clone() }));
@@ -44,7 +44,6 @@ fn all_conditions_have_to_hold() {
     assert!(!matches(&Exclude { src: Some(network("::/0")), ..whole }), "another family");
 }
 
-/// Our rules are in the forward hook, after destination NAT and before source NAT.
 #[test]
 fn exclusions_match_ends_after_destination_and_before_source_nat() {
     let mut nat = entry(1, tuple(TCP, "198.51.100.9", 5000, "100.64.0.1", 8443));
@@ -63,7 +62,7 @@ fn exclusions_match_ends_after_destination_and_before_source_nat() {
 }
 
 #[test]
-fn the_page_shows_excluded_as_the_reason() {
+fn an_excluded_flow_has_the_reason_excluded() {
     let mut table = watching();
     dump(&mut table, 1.0, &[web(1)]);
     let exclude =
@@ -92,9 +91,9 @@ fn keeps_the_first_packets_of_every_flow_on_the_slow_path() {
     assert_eq!(verdict(&only(&table, 60.0)).1, "idle");
 }
 
-/// Rules read the kernel's counters, not our sums.
+/// Rules use the kernel's counters, not our sums.
 #[test]
-fn first_packets_count_again_after_a_counter_reset() {
+fn a_counter_reset_restarts_the_first_packets() {
     let mut table = watching();
     table.engine(EngineState { slow_packets: 10, ..flowtable() }, at(0.5));
     dump(&mut table, 1.0, &[packets(50, 50)]);
@@ -106,7 +105,7 @@ fn first_packets_count_again_after_a_counter_reset() {
 }
 
 #[test]
-fn an_exclusion_of_first_packets_ends() {
+fn an_exclusion_of_first_packets_ends_after_these_packets() {
     let port = |port, slow_packets| Exclude {
         dest_port: Some(Ports { first: port, last: port }),
         slow_packets,
@@ -125,5 +124,5 @@ fn an_exclusion_of_first_packets_ends() {
     assert_eq!(reason(&[port(80, Some(20))], 0, packets(10, 9)), "pending", "another port");
     assert_eq!(reason(&[few.clone(), port(443, Some(30))], 0, packets(10, 10)), "first-packets");
     assert_eq!(reason(slice::from_ref(&few), 30, packets(10, 10)), "first-packets");
-    assert_eq!(reason(&[few, port(443, None)], 0, packets(10, 10)), "excluded", "for ever");
+    assert_eq!(reason(&[few, port(443, None)], 0, packets(10, 10)), "excluded", "permanently");
 }

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Tests the time series.
 
 use crate::support::{START_MS, at, counted, dump, offloaded, watching, web};
 use flows::{FlowTable, History, HistoryQuery, Series};
 use serde_json::json;
 
-/// Dumps and samples once a second: one slow flow, and one offloaded at 1 Mbit/s.
+/// Dumps and samples a slow flow and an offloaded flow of 1 Mbit/s, once a second.
 fn run(table: &mut FlowTable, seconds: std::ops::Range<u32>) {
     for second in seconds {
         let now = f64::from(second) + 0.5;
@@ -27,16 +26,15 @@ fn keeps_one_sample_per_second() {
     let history = ask(&table, "rate", 1);
     assert_eq!((history.series, history.step_s), (Series::Rate, 1));
     assert_eq!(history.cols, ["at_ms", "slow", "inspect", "flowtable", "hardware", "ebpf"]);
-    assert_eq!(history.rows.len(), 9, "the current second is not reported yet");
+    assert_eq!(history.rows.len(), 9, "the current second is incomplete");
     assert_eq!(history.rows[8], [START_MS + 10_000, 0, 0, 1_000_000, 0, 0]);
     assert_eq!(ask(&table, "flows", 1).rows[8], [START_MS + 10_000, 1, 0, 1, 0, 0]);
 }
 
 #[test]
-fn longer_steps_contain_means() {
+fn samples_of_longer_steps_are_means() {
     let mut table = watching();
     run(&mut table, 10..15);
-    // No traffic for the rest of the ten seconds.
     for second in 15..21 {
         let now = f64::from(second) + 0.5;
         dump(&mut table, now, &[web(1), offloaded(counted(web(2), 0, 14 * 125_000))]);
@@ -52,7 +50,7 @@ fn longer_steps_contain_means() {
 }
 
 #[test]
-fn the_rings_are_bounded() {
+fn the_number_of_samples_is_bounded() {
     let mut table = watching();
     for second in 1..100_000 {
         table.sample(at(f64::from(second)));

@@ -39,8 +39,8 @@ fn the_first_matching_policy_decides() {
     let here = [address("10.10.0.2"), address("192.0.2.80")];
     assert_eq!(state.action(guest, wan, here), Action::Always);
     assert_eq!(state.action(guest, lan, here), Action::None);
-    assert_eq!(state.action(wan, lan, here), Action::None, "judged by the initiator");
-    assert_eq!(state.action(lan, wan, here), Action::Inspect, "no line: the default");
+    assert_eq!(state.action(wan, lan, here), Action::None, "the initiator is in the WAN");
+    assert_eq!(state.action(lan, wan, here), Action::Inspect, "the default");
     assert_eq!(state.action(None, wan, here), Action::Inspect, "an end without a route");
     let exempt = [here[0], address("10.10.0.200")];
     assert_eq!(state.action(guest, wan, exempt), Action::None);
@@ -77,13 +77,13 @@ fn mark_and_gate_decide_the_inspection_status() {
     assert_eq!(standing(Some(Gate::Open), Action::Inspect, 0), InspectionStatus::Uninspected);
     assert_eq!(standing(Some(Gate::Closed), Action::Inspect, 0), InspectionStatus::Stopped);
     let past = with(Some(Gate::Queue)).standing(Action::Inspect, 0, true);
-    assert_eq!(past, InspectionStatus::Uninspected, "a flowtable carries it past the queue");
+    assert_eq!(past, InspectionStatus::Uninspected, "offloaded past the queue");
     let done = with(Some(Gate::Queue)).standing(Action::Inspect, SPENT, true);
     assert_eq!(done, InspectionStatus::Spent);
 }
 
 #[test]
-fn the_names_match_the_schema() {
+fn status_names_match_the_schema() {
     let schema = include_str!("../../../../schema/types.json");
     let schema: serde_json::Value = serde_json::from_str(schema).expect("JSON");
     let ours: Vec<&str> = InspectionStatus::ALL.iter().map(|standing| standing.name()).collect();
@@ -94,7 +94,6 @@ fn the_names_match_the_schema() {
     }
 }
 
-/// Returns path, reason and inspection status of the only flow.
 fn status_of(table: &flows::FlowTable, seconds: f64) -> [String; 3] {
     let row = only(table, seconds);
     ["path", "reason", "inspection"].map(|name| row[name].as_str().expect("a word").to_owned())
@@ -120,7 +119,7 @@ fn a_flow_is_inspected_then_offloaded() {
     dump(&mut table, 3.0, &[marked(offloaded(counted(web(1), 1000, 2000)), SPENT)]);
     assert_eq!(status_of(&table, 3.0), ["flowtable", "", "spent"]);
     dump(&mut table, 4.0, &[counted(web(1), 1000, 2000)]);
-    assert_eq!(status_of(&table, 4.0), ["inspect", "inspecting", "inspecting"], "a dump has it");
+    assert_eq!(status_of(&table, 4.0), ["inspect", "inspecting", "inspecting"], "mark of the dump");
     let life = table.flow(1, at(4.0)).expect("known").events;
     let reasons: Vec<&str> = life.iter().map(|event| event.reason).collect();
     assert_eq!(reasons, ["inspecting", "pending", "", "inspecting"]);
@@ -134,7 +133,7 @@ fn a_bypass_takes_precedence_over_a_spent_budget() {
 }
 
 #[test]
-fn an_ending_flow_has_the_reason_closing_unless_always_inspected() {
+fn a_closing_flow_has_the_reason_closing_unless_always_inspected() {
     let mut table = inspecting();
     let closing = Entry { tcp_state: Some(TcpState::FinWait), ..web(1) };
     dump(&mut table, 1.0, &[closing]);
@@ -171,7 +170,7 @@ fn a_new_gate_applies_to_every_flow_at_once() {
 }
 
 #[test]
-fn inspection_does_not_need_the_flowtable() {
+fn inspection_works_without_an_engine() {
     let mut table = inspecting();
     table.engine(EngineState::default(), at(0.5));
     dump(&mut table, 1.0, &[web(1), marked(web(2), SPENT)]);
@@ -181,7 +180,7 @@ fn inspection_does_not_need_the_flowtable() {
 }
 
 #[test]
-fn flows_out_of_inspection_have_the_reasons_of_the_ladder() {
+fn flows_after_inspection_have_the_reasons_of_the_ladder() {
     let mut table = inspecting();
     let ping = entry(1, tuple(1, "10.10.0.2", 7, "192.0.2.1", 8 << 8));
     let gre = marked(entry(2, tuple(47, "10.10.0.2", 0, "192.0.2.1", 0)), SPENT);

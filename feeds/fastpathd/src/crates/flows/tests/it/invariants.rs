@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Tests invariants after any sequence of dumps, events and engines.
+//! Tests invariants of the table after random steps.
 
 use std::collections::HashSet;
 
@@ -9,7 +9,6 @@ use flows::{EngineState, Filter, FlowTable, FlowsQuery, InspectionState};
 use model::Gate;
 use proptest::prelude::*;
 
-/// A change of the table.
 #[derive(Debug, Clone)]
 enum Step {
     New(Entry),
@@ -27,13 +26,12 @@ enum Step {
     Sample,
 }
 
-/// Few ids and tuples, so that they collide, including two tuples with one id.
+/// Returns entries with few ids and tuples, so that they collide.
 fn any_entry() -> impl Strategy<Value = Entry> {
     let state = prop::option::of((0_u8..10).prop_map(TcpState::from_kernel));
     let status = prop::sample::select(vec![0, 0x2, 0xe, 0x400e, 0xc00e, 0x20e]);
     let counters = prop::option::of((0_u64..5000, 0_u64..5000));
     let mark = prop::sample::select(vec![0, support::BYPASS, support::SPENT]);
-    // A server, an address of the router, and a multicast group.
     let to = prop::sample::select(vec!["192.0.2.80", "10.0.0.1", "224.0.0.251"]);
     (0_u32..8, 0_u16..3, 0_u16..2, status, state, counters, mark, to).prop_map(
         |(id, port, zone, status, state, counters, mark, to)| {
@@ -116,9 +114,9 @@ fn check(table: &FlowTable, seconds: f64) {
     for (row, id) in rows.iter().map(|row| (row, row[0].as_u64().expect("an id"))) {
         let detail = table.flow(id, now).expect("found by its id");
         let flow = named(&detail);
-        assert_eq!(flow["sport"], row[4], "and it is the one");
-        let last = detail.events.last().expect("a life has a beginning");
-        assert_eq!(flow["reason"], last.reason, "and ends with today");
+        assert_eq!(flow["sport"], row[4], "same flow");
+        let last = detail.events.last().expect("at least one step");
+        assert_eq!(flow["reason"], last.reason, "current step");
         assert!(detail.events.len() <= 16);
     }
     let ratio = table.totals().ratio;

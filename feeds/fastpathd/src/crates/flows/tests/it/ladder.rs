@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Tests one flow for each rung of the ladder.
+//! Tests the rungs of the ladder.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use flows::{Facts, InspectionStatus, Network, OffloadState, Path, Reason, Side, 
 use model::Engine;
 use proptest::prelude::*;
 
-/// Facts of a flow that could be offloaded and has been active long enough to count as refused.
+/// Returns facts of an eligible flow that has been active long enough to count as refused.
 fn taken<'a>(initiator: &'a flows::Side, responder: &'a flows::Side) -> Facts<'a> {
     Facts {
         engine: Engine::Flowtable,
@@ -49,7 +49,7 @@ fn slow(reason: Reason, change: impl for<'a> Fn(&mut Facts<'a>, &'a Net)) {
 }
 
 #[test]
-fn status_bits_come_first() {
+fn status_bits_take_precedence() {
     check(|facts, _| facts.status = Status::OFFLOAD, Path::Flowtable, None);
     let both = Status::OFFLOAD | Status::HW_OFFLOAD;
     check(move |facts, _| facts.status = both, Path::Hardware, None);
@@ -60,7 +60,7 @@ fn status_bits_come_first() {
 }
 
 #[test]
-fn hardware_needs_a_driver_at_both_ends() {
+fn hardware_requires_drivers_at_both_ends() {
     let both = Status::OFFLOAD | Status::HW_OFFLOAD;
     for (lan, wan) in [(true, false), (false, true), (false, false)] {
         let mut net = Net::default();
@@ -68,7 +68,7 @@ fn hardware_needs_a_driver_at_both_ends() {
         let facts = Facts { status: both, ..taken(&net.lan, &net.wan) };
         assert_eq!(climb(&facts), (Path::Flowtable, None), "{lan} {wan}");
         let foreign = Facts { engine: Engine::Off, ..facts };
-        assert_eq!(climb(&foreign), (Path::Hardware, None), "devices of others are unknown");
+        assert_eq!(climb(&foreign), (Path::Hardware, None), "foreign flowtable");
     }
     let mut net = Net::default();
     net.wan.in_flowtable = false;
@@ -76,11 +76,11 @@ fn hardware_needs_a_driver_at_both_ends() {
     assert_eq!(climb(&facts), (Path::Hardware, None), "packets from the other end");
     net.lan.in_flowtable = false;
     let facts = Facts { status: both, ..taken(&net.lan, &net.wan) };
-    assert_eq!(climb(&facts).0, Path::Slow, "no driver was offered a rule");
+    assert_eq!(climb(&facts).0, Path::Slow, "no listed device");
 }
 
 #[test]
-fn inspection_comes_before_the_flowtable() {
+fn inspection_takes_precedence_over_the_flowtable() {
     let waits = |facts: &mut Facts<'_>, _: &Net| facts.inspection = InspectionStatus::Inspecting;
     check(waits, Path::Inspect, Some(Reason::Inspecting));
     let always = |facts: &mut Facts<'_>, _: &Net| {
@@ -109,7 +109,7 @@ fn inspection_comes_before_the_flowtable() {
 }
 
 #[test]
-fn protocol_and_kind_keep_a_flow_slow() {
+fn unsupported_kinds_of_flows_are_slow() {
     slow(Reason::EngineOff, |facts, _| facts.engine = Engine::Off);
     slow(Reason::Local, |facts, _| facts.local = true);
     slow(Reason::Multicast, |facts, _| facts.multicast = true);
@@ -170,7 +170,7 @@ fn an_ended_connection_has_the_path_ended() {
 }
 
 #[test]
-fn routes_neighbours_and_devices_keep_a_flow_slow() {
+fn flows_without_route_neighbour_or_device_are_slow() {
     slow(Reason::NoRoute, |facts, _| facts.initiator = None);
     slow(Reason::NoRoute, |facts, _| facts.responder = None);
     slow(Reason::SameSide, |facts, net| facts.responder = Some(&net.lan));
@@ -179,7 +179,7 @@ fn routes_neighbours_and_devices_keep_a_flow_slow() {
     assert_eq!(climb(&taken(&net.lan, &net.wan)).1, Some(Reason::NoNeighbour));
     net.wan.port = "".into();
     net.wan.in_flowtable = false;
-    assert_eq!(climb(&taken(&net.lan, &net.wan)).1, Some(Reason::NoNeighbour), "so no port");
+    assert_eq!(climb(&taken(&net.lan, &net.wan)).1, Some(Reason::NoNeighbour), "unknown port");
     net.wan.port = "wan".into();
     assert_eq!(climb(&taken(&net.lan, &net.wan)).1, Some(Reason::NoDevice));
     assert_eq!(climb(&taken(&net.wan, &net.lan)).1, Some(Reason::NoDevice), "either side");
@@ -187,11 +187,11 @@ fn routes_neighbours_and_devices_keep_a_flow_slow() {
     assert_eq!(climb(&taken(&net.lan, &net.wan)).1, Some(Reason::Tunnel));
     net.wan.in_flowtable = true;
     net.wan.neighbour = true;
-    assert_eq!(climb(&taken(&net.lan, &net.wan)).1, Some(Reason::NotTaken), "listed all the same");
+    assert_eq!(climb(&taken(&net.lan, &net.wan)).1, Some(Reason::NotTaken), "a listed tunnel");
 }
 
 #[test]
-fn a_flow_whose_packets_miss_the_entry_is_slow() {
+fn flows_that_miss_their_entry_are_slow() {
     for status in [Status::OFFLOAD, Status::OFFLOAD | Status::HW_OFFLOAD] {
         slow(Reason::EntryMissed, |facts, _| {
             (facts.missed, facts.status) = (true, status | Status::SEEN_REPLY);
@@ -213,12 +213,12 @@ fn encrypted_and_roaming_flows_are_slow() {
     }
     let facts = Facts { engine: Engine::Ebpf, ..taken(&net.lan, &net.wan) };
     let roaming = climb(&Facts { roaming: true, ..facts });
-    assert_eq!(roaming.1, Some(Reason::NotTaken), "programs follow one host");
+    assert_eq!(roaming.1, Some(Reason::NotTaken), "eBPF supports roaming");
     assert_eq!(climb(&Facts { encrypted: true, ..facts }).1, Some(Reason::Ipsec));
 }
 
 #[test]
-fn routing_rules_keep_flows_off_ebpf_but_not_off_the_flowtable() {
+fn routing_rules_prevent_ebpf_but_not_flowtable_offload() {
     let ruled = |facts: &mut Facts<'_>, _: &Net| facts.policy_routed = true;
     slow(Reason::NotTaken, ruled);
     let net = &mut Net::default();
@@ -239,7 +239,7 @@ fn routing_rules_keep_flows_off_ebpf_but_not_off_the_flowtable() {
 }
 
 #[test]
-fn two_vlans_of_a_device_are_not_one_side() {
+fn two_vlans_of_a_device_are_different_sides() {
     let net = Net::default();
     let mut other = net.lan.clone();
     other.vlan = 20;
@@ -257,7 +257,7 @@ fn idle_pending_and_not_taken_depend_on_time() {
 }
 
 #[test]
-fn first_packets_is_the_reason_if_no_rung_holds() {
+fn first_packets_is_the_reason_only_if_no_rung_holds() {
     slow(Reason::FirstPackets, |facts, _| facts.first_packets = true);
     slow(Reason::FirstPackets, |facts, _| {
         (facts.first_packets, facts.quiet) = (true, Duration::from_secs(30));
@@ -284,9 +284,8 @@ fn an_earlier_rung_wins() {
 }
 
 proptest! {
-    /// Any facts have exactly one verdict, with a reason only on the slow path and in inspection.
     #[test]
-    fn the_ladder_decides_for_any_facts(
+    fn a_verdict_has_a_reason_only_if_slow_or_inspected(
         engine in prop::sample::select(vec![Engine::Off, Engine::Flowtable, Engine::FlowtableHw]),
         inspection in prop::sample::select(InspectionStatus::ALL.to_vec()),
         status in 0_u32..1 << 16,
@@ -326,15 +325,14 @@ proptest! {
         };
         let (path, reason) = climb(&facts);
         prop_assert_eq!(matches!(path, Path::Slow | Path::Inspect), reason.is_some());
-        // All devices of this router are listed, so the status bits hold unless packets miss the
-        // entry.
+        // All devices are listed, so status bits hold unless packets miss the entry.
         prop_assert_eq!(path.offloaded(), status & 0xc000 != 0 && !missed);
         prop_assert_eq!(climb(&facts), (path, reason));
     }
 }
 
 #[test]
-fn the_names_match_the_schema() {
+fn path_and_reason_names_match_the_schema() {
     let schema = include_str!("../../../../schema/types.json");
     let schema: serde_json::Value = serde_json::from_str(schema).expect("JSON");
     let list = |name: &str| -> Vec<String> {
@@ -342,7 +340,7 @@ fn the_names_match_the_schema() {
         words.iter().map(|word| word.as_str().expect("a word").to_owned()).collect()
     };
     let mut reasons = list("Reason");
-    assert_eq!(reasons.remove(0), "", "a flow that is not slow has none");
+    assert_eq!(reasons.remove(0), "", "no reason");
     let mut ours: Vec<String> = Reason::ALL.iter().map(|r| r.name().to_owned()).collect();
     ours.sort();
     reasons.sort();
@@ -368,17 +366,17 @@ fn the_test_router_has_the_documented_addresses() {
 }
 
 #[test]
-fn a_queue_above_either_side_keeps_a_flow_off_the_flowtable() {
+fn shaping_of_either_side_prevents_flowtable_offload() {
     let net = Net::default();
     let queued = |side: &Side| Side { shaped: true, ..side.clone() };
     let (lan, wan) = (queued(&net.lan), queued(&net.wan));
     for facts in [taken(&lan, &net.wan), taken(&net.lan, &wan)] {
         assert_eq!(climb(&facts), (Path::Slow, Some(Reason::Shaped)));
-        // The flowtable forwards the flow until its entry is gone.
+        // The flowtable forwards the flow until its entry is removed.
         let there = Facts { status: Status::OFFLOAD, ..facts };
         assert_eq!(climb(&there), (Path::Flowtable, None));
     }
-    // The eBPF engine checks by itself which queues it would bypass.
+    // The eBPF engine checks bypassed queueing disciplines itself.
     let held = |side: &Side| Side { in_ebpf: true, in_flowtable: false, ..side.clone() };
     let (lan, wan) = (held(&lan), held(&wan));
     let facts =

@@ -14,7 +14,7 @@ fn event(table: &mut FlowTable, seconds: f64, event: &Event) {
 }
 
 #[test]
-fn a_flow_reports_the_steps_of_its_life() {
+fn reports_the_steps_of_a_flows_life() {
     let mut table = watching();
     let syn = Entry {
         status: Status::CONFIRMED,
@@ -28,7 +28,7 @@ fn a_flow_reports_the_steps_of_its_life() {
     dump(&mut table, 2.0, &[offloaded(counted(web(1), 0, 1000))]);
     let row = only(&table, 2.0);
     assert_eq!(verdict(&row), ("flowtable", ""));
-    assert_eq!(row["state"], "established", "the last known one");
+    assert_eq!(row["state"], "established", "last known state");
     let fin = Entry { tcp_state: Some(TcpState::FinWait), ..uncounted(web(1)) };
     event(&mut table, 3.0, &Event::Update(fin));
     let detail = table.flow(1, at(9.0)).expect("known");
@@ -58,12 +58,12 @@ fn an_ended_flow_keeps_its_offloaded_bytes_and_leaves_the_path_totals() {
     let row = only(&table, 3.0);
     assert_eq!(verdict(&row), ("ended", ""));
     assert_eq!(table.flow(1, at(3.0)).expect("known").offloaded_bytes, 902_000);
-    assert_eq!((&row["up_bps"], &row["down_bps"]), (&json!(0), &json!(0)), "at once");
+    assert_eq!((&row["up_bps"], &row["down_bps"]), (&json!(0), &json!(0)), "immediately");
     let totals = table.totals();
     assert_eq!((totals.ended_flows, totals.local_flows), (1, 0));
     let paths = totals.paths;
     assert_eq!((paths.slow.flows, paths.flowtable.flows), (0, 0));
-    assert_eq!(paths.flowtable.bytes, 902_000, "its last bytes were carried before its end");
+    assert_eq!(paths.flowtable.bytes, 902_000, "bytes before the end were offloaded");
     assert_eq!(totals.ratio.total, Some(1.0));
     dump(
         &mut table,
@@ -93,7 +93,7 @@ fn keeps_the_first_and_the_latest_steps_of_a_long_life() {
 }
 
 #[test]
-fn a_refused_flow_is_distinguished_from_one_to_be_offloaded() {
+fn a_flow_active_for_five_seconds_without_offload_is_not_taken() {
     let mut table = watching();
     let mut bytes = 0;
     let mut reasons = Vec::new();
@@ -109,11 +109,11 @@ fn a_refused_flow_is_distinguished_from_one_to_be_offloaded() {
     }
     assert_eq!(verdict(&only(&table, 38.0)).1, "idle", "thirty seconds after the last packet");
     dump(&mut table, 39.0, &[counted(web(1), 0, bytes + 1000)]);
-    assert_eq!(verdict(&only(&table, 39.0)).1, "pending", "the next packet puts it back");
+    assert_eq!(verdict(&only(&table, 39.0)).1, "pending", "after the next packet");
 }
 
 #[test]
-fn a_quiet_flow_is_not_called_refused() {
+fn an_inactive_flow_stays_pending() {
     let mut table = watching();
     for second in 1..=29 {
         dump(&mut table, f64::from(second), &[web(1)]);
@@ -131,22 +131,22 @@ fn a_new_engine_applies_to_every_flow_at_once() {
     let epoch = table.epoch();
     table.engine(EngineState::default(), at(2.0));
     table.inspection(InspectionState::default(), at(2.0));
-    assert_eq!(table.epoch(), epoch, "a state already in force causes no update");
+    assert_eq!(table.epoch(), epoch, "unchanged settings cause no update");
     assert_eq!(verdict(&rows(&table, 2.0, &json!({ "sort": "id" }))[1]), ("slow", "engine-off"));
-    assert_eq!(table.totals().paths.flowtable.flows, 1, "the kernel still carries it");
+    assert_eq!(table.totals().paths.flowtable.flows, 1, "the kernel still offloads the flow");
     dump(&mut table, 3.0, &[web(1), web(2)]);
     let paths = table.totals().paths;
     assert_eq!((paths.flowtable.flows, paths.slow.flows), (0, 2));
 }
 
 #[test]
-fn an_older_event_does_not_undo_the_offload_that_a_dump_reported() {
+fn only_a_dump_clears_the_offload_bits() {
     let mut table = watching();
     dump(&mut table, 1.0, &[offloaded(web(1))]);
     event(&mut table, 1.1, &Event::Update(uncounted(web(1))));
     assert_eq!(verdict(&only(&table, 1.1)), ("flowtable", ""));
     dump(&mut table, 2.0, &[web(1)]);
-    assert_eq!(verdict(&only(&table, 2.0)), ("slow", "pending"), "a dump does");
+    assert_eq!(verdict(&only(&table, 2.0)), ("slow", "pending"), "cleared by a dump");
 }
 
 #[test]
@@ -161,5 +161,5 @@ fn a_look_up_reports_the_offload_before_the_next_dump() {
     );
     assert_eq!(verdict(&only(&table, 1.01)), ("flowtable", ""));
     table.refresh(&web(2), table.reading_start(), at(1.01), &Net::default());
-    assert_eq!(table.len(), 1, "unknown flows are left to events and dumps");
+    assert_eq!(table.len(), 1, "unknown flows are ignored");
 }

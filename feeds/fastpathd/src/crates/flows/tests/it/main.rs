@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Tests the flow table as the daemon uses it.
+//! Tests the public interface of the flow table.
 
 #![expect(clippy::expect_used, reason = "a test may fail anywhere")]
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Tests which flows the eBPF engine is asked to offload, and where its counters go.
+//! Tests requests to the eBPF engine and the credit of its counters.
 
 use crate::support::offload::{
     PASSED, ebpf, offloaded_flow, passed, requested, start, table, update,
@@ -13,7 +13,7 @@ use flows::{EngineState, FlowTable, OffloadRequest, Reason};
 use model::{NextHop, Routing};
 
 #[test]
-fn a_connection_is_requested_once_it_is_established() {
+fn requests_a_connection_when_it_is_established() {
     let mut table = table();
     let opening = Entry {
         status: Status::CONFIRMED,
@@ -26,7 +26,7 @@ fn a_connection_is_requested_once_it_is_established() {
     let connection = requested(&mut table);
     assert_eq!((connection.id, connection.zone, connection.orig), (1, 0, web(1).orig));
     update(&mut table, 1.2, web(1), &with_programs());
-    assert_eq!(table.offload_requests(), [], "one request is enough");
+    assert_eq!(table.offload_requests(), [], "requested once");
     assert_eq!(table.offloading(&web(1)), Some(1));
     assert!(table.awaits_installation(1));
     assert_eq!(verdict(&only(&table, 1.3)).0, "slow");
@@ -36,7 +36,7 @@ fn a_connection_is_requested_once_it_is_established() {
 }
 
 #[test]
-fn the_reason_of_a_refusal_is_shown_until_the_network_changes() {
+fn a_refused_flow_keeps_the_reason_until_the_network_changes() {
     for reason in [Reason::Mtu, Reason::Shaped, Reason::TableFull, Reason::NoNeighbour] {
         let mut table = table();
         update(&mut table, 1.0, web(1), &with_programs());
@@ -45,7 +45,7 @@ fn the_reason_of_a_refusal_is_shown_until_the_network_changes() {
         assert_eq!(verdict(&only(&table, 1.0)), ("slow", reason.name()));
         assert_eq!(table.offloading(&web(1)), None);
         update(&mut table, 1.1, web(1), &with_programs());
-        assert_eq!(table.offload_requests(), [], "the outcome would be the same");
+        assert_eq!(table.offload_requests(), [], "unchanged network");
         let net = Net { generation: 2, ..with_programs() };
         update(&mut table, 1.2, web(1), &net);
         requested(&mut table);
@@ -53,7 +53,7 @@ fn the_reason_of_a_refusal_is_shown_until_the_network_changes() {
 }
 
 #[test]
-fn a_flow_that_found_the_table_full_retries_while_it_sends() {
+fn retries_a_flow_refused_for_a_full_table_when_it_sends_packets() {
     let mut table = table();
     update(&mut table, 1.0, web(1), &with_programs());
     let id = requested(&mut table).id;
@@ -65,7 +65,7 @@ fn a_flow_that_found_the_table_full_retries_while_it_sends() {
 }
 
 #[test]
-fn an_offloaded_flow_is_removed_when_it_becomes_ineligible() {
+fn removes_an_offloaded_flow_when_it_becomes_ineligible() {
     let closing = Entry { tcp_state: Some(TcpState::FinWait), ..web(1) };
     let mut table = table();
     let id = offloaded_flow(&mut table, web(1));
@@ -88,11 +88,11 @@ fn an_offloaded_flow_is_removed_when_it_becomes_ineligible() {
     let mut table = self::table();
     let id = offloaded_flow(&mut table, web(1));
     dump_in(&mut table, 2.0, &[], &with_programs());
-    assert_eq!(table.offload_requests(), [OffloadRequest::Remove(id)], "it is gone");
+    assert_eq!(table.offload_requests(), [OffloadRequest::Remove(id)], "missing in the dump");
 }
 
 #[test]
-fn a_flow_the_engine_removed_is_requested_again_if_the_network_allows_it() {
+fn requests_a_flow_removed_by_the_engine_again_if_it_is_eligible() {
     let mut table = table();
     let id = offloaded_flow(&mut table, web(1));
     table.removed(id, None, at(2.0), &with_programs());
@@ -113,14 +113,14 @@ fn a_flow_the_engine_removed_is_requested_again_if_the_network_allows_it() {
 }
 
 #[test]
-fn both_sides_need_a_program() {
+fn ebpf_requires_programs_at_both_sides() {
     let mut net = with_programs();
     (net.wan.in_ebpf, net.wan.in_flowtable) = (false, true);
     let mut table = table();
     update(&mut table, 1.0, web(1), &net);
     assert_eq!(table.offload_requests(), []);
     assert_eq!(verdict(&only(&table, 1.0)), ("slow", "no-device"));
-    // With both sides in the flowtable, offloading is up to the kernel.
+    // With both sides in the flowtable, the kernel offloads the flow.
     let mut table = self::table();
     update(&mut table, 1.0, web(1), &Net::default());
     assert_eq!(table.offload_requests(), []);
@@ -153,7 +153,6 @@ fn bytes_are_the_sum_of_conntrack_and_ebpf() {
     let grown = |bytes| Counters { packets: bytes / 1000, bytes };
     table.count_offloaded(id, 0, grown(10_000), false, at(1.0));
     table.count_offloaded(id, 1, grown(70_000), false, at(1.0));
-    // The stack has forwarded one more packet.
     dump_in(&mut table, 1.5, &[counted(web(1), 3000, 3000)], &with_programs());
     let row = only(&table, 1.5);
     assert_eq!(
@@ -163,7 +162,7 @@ fn bytes_are_the_sum_of_conntrack_and_ebpf() {
     let paths = table.totals().paths;
     assert_eq!((paths.ebpf.bytes, paths.ebpf.packets), (80_000, 80));
     assert_eq!((paths.slow.bytes, paths.flowtable.bytes), (6000, 0));
-    // 10 kB by eBPF and 1 kB by the stack within a second.
+    // 10 kB by eBPF and 1 kB by the stack in one second.
     assert_eq!(row["up_bps"].as_f64(), Some(88_000.0));
     // The engine's last bytes arrive before the end event of conntrack.
     table.count_offloaded(id, 1, grown(1000), false, at(2.0));
@@ -174,7 +173,7 @@ fn bytes_are_the_sum_of_conntrack_and_ebpf() {
 }
 
 #[test]
-fn bytes_counted_for_an_earlier_daemon_are_shown_but_not_totalled() {
+fn inherited_bytes_count_for_the_flow_but_not_for_totals() {
     let mut table = FlowTable::new();
     table.engine(ebpf(), at(0.0));
     table.event(&Event::Update(uncounted(web(1))), at(0.0), &with_programs());
@@ -194,10 +193,9 @@ fn bytes_counted_for_an_earlier_daemon_are_shown_but_not_totalled() {
     assert_eq!(only(&table, 2.0)["up_bytes"].as_u64(), Some(6000));
 }
 
-/// The rules set the mark after the first packets, and its event precedes the next reading of the
-/// counters.
+/// The rules set the mark after the first packets.
 #[test]
-fn the_mark_says_when_the_first_packets_have_passed() {
+fn requests_a_flow_with_the_mark_before_counters_show_its_first_packets() {
     let mut table = FlowTable::new();
     table.engine(EngineState { slow_packets: 10, ..ebpf() }, at(0.0));
     let net = with_programs();
@@ -211,9 +209,8 @@ fn the_mark_says_when_the_first_packets_have_passed() {
     requested(&mut table);
 }
 
-/// Tests the look-up after the installation.
 #[test]
-fn a_flow_that_conntrack_does_not_confirm_is_not_started() {
+fn removes_a_flow_that_conntrack_does_not_confirm() {
     let dying = |state| Entry { tcp_state: Some(state), ..web(1) };
     let mut elsewhere = web(1);
     elsewhere.reply.dst = support::address("198.51.100.99");
@@ -222,7 +219,7 @@ fn a_flow_that_conntrack_does_not_confirm_is_not_started() {
         (None, "not-taken"),
         (Some(dying(TcpState::SynRecv)), "not-established"),
         (Some(dying(TcpState::FinWait)), "closing"),
-        // Another connection with the same id and tuple, requested with its own translation.
+        // Another connection with the same id and tuple, and its own translation.
         (Some(elsewhere), "pending"),
         (Some(Entry { id: 2, ..web(1) }), "not-taken"),
     ] {
@@ -244,9 +241,9 @@ fn a_flow_that_conntrack_does_not_confirm_is_not_started() {
     }
 }
 
-/// The end event was lost, and the next connection has the same id.
+/// The destroy event of the first connection is lost.
 #[test]
-fn an_offloaded_flow_is_removed_when_another_connection_gets_its_id() {
+fn removes_an_offloaded_flow_when_another_connection_gets_its_id() {
     let net = with_programs();
     let mut elsewhere = uncounted(passed(web(1)));
     elsewhere.reply.dst = support::address("198.51.100.99");
@@ -264,7 +261,7 @@ fn an_offloaded_flow_is_removed_when_another_connection_gets_its_id() {
 }
 
 #[test]
-fn an_outcome_that_comes_too_late_changes_nothing() {
+fn ignores_late_outcomes_of_a_withdrawn_request() {
     let mut table = table();
     update(&mut table, 1.0, web(1), &with_programs());
     let connection = requested(&mut table);
@@ -278,7 +275,7 @@ fn an_outcome_that_comes_too_late_changes_nothing() {
 }
 
 #[test]
-fn an_installation_that_a_removal_follows_is_not_requested() {
+fn omits_an_installation_followed_by_a_removal() {
     let dns = entry(1, tuple(support::UDP, "10.10.0.2", 1000, "192.0.2.53", 53));
     let net = with_programs();
     let mut table = table();
@@ -331,13 +328,12 @@ fn looks_up_the_route_again_for_a_new_mark() {
     let id = connection.id;
     assert_eq!(table.next_hops(id), Some(hops(0x2000)));
     start(&mut table, 1.0, connection, Entry { mark: 0x2000, ..web(1) }, &net);
-    // No routing rule matches the changed bit.
     assert_eq!(verdict(&with_mark(&mut table, 0x2001, &net)), ("ebpf", ""));
     assert_eq!(table.offload_requests(), []);
     with_mark(&mut table, 0x3000, &net);
     assert_eq!(table.offload_requests()[0], OffloadRequest::Remove(id));
     assert_eq!(table.next_hops(id), Some(hops(0x3000)));
-    // Routes in a VRF are known for the page only.
+    // Routes in a VRF are only for display.
     assert_eq!(verdict(&with_mark(&mut table, 0x5000, &net)), ("slow", "policy-routed"));
     assert_eq!(table.next_hops(id), Some(hops(0x5000)));
     assert_eq!(table.offload_requests(), [OffloadRequest::Remove(id)]);

@@ -7,7 +7,7 @@ use ctnetlink::{Entry, Event, Status};
 use flows::{EngineState, FlowTable, OffloadRequest};
 use model::Connection;
 
-/// Dumps a flow with the mark of passed rules, and returns the connection of `ClearMark`.
+/// Dumps a flow with the `passed` bits, and returns the connection of the `ClearMark` request.
 fn found(table: &mut FlowTable) -> Connection {
     dump_in(table, 1.0, &[passed(web(1))], &with_programs());
     match table.offload_requests()[..] {
@@ -17,7 +17,7 @@ fn found(table: &mut FlowTable) -> Connection {
 }
 
 #[test]
-fn a_mark_from_older_rules_does_not_count() {
+fn clears_a_mark_set_by_older_rules() {
     let mut table = table();
     let asked = found(&mut table);
     dump_in(&mut table, 2.0, &[passed(web(1))], &with_programs());
@@ -34,7 +34,7 @@ fn a_mark_from_older_rules_does_not_count() {
 }
 
 #[test]
-fn an_entry_read_before_its_mark_was_cleared_does_not_count() {
+fn ignores_the_mark_of_an_entry_read_before_clearing() {
     let mut table = table();
     let asked = found(&mut table);
     table.dump_begin(at(2.0));
@@ -47,7 +47,7 @@ fn an_entry_read_before_its_mark_was_cleared_does_not_count() {
 }
 
 #[test]
-fn a_look_up_that_began_before_the_mark_was_cleared_does_not_count() {
+fn ignores_the_mark_of_a_look_up_that_began_before_clearing() {
     let mut table = table();
     let asked = found(&mut table);
     let net = with_programs();
@@ -58,7 +58,7 @@ fn a_look_up_that_began_before_the_mark_was_cleared_does_not_count() {
     let after = table.reading_start();
     table.refresh(&passed(web(1)), after, at(2.1), &net);
     assert_eq!(requested(&mut table).id, asked.id);
-    // A reading that shows less than is known changes nothing.
+    // An older reading without the bits has no effect.
     table.refresh(&web(1), before, at(2.2), &net);
     assert_eq!(table.offload_requests(), []);
     table.installed(asked.id, Ok(()), at(2.3));
@@ -70,14 +70,14 @@ fn a_look_up_that_began_before_the_mark_was_cleared_does_not_count() {
 }
 
 #[test]
-fn a_mark_that_was_cleared_for_rules_that_have_changed_since_does_not_count() {
+fn clears_a_mark_again_when_the_rules_change() {
     let mut table = table();
     let asked = found(&mut table);
     let (first, net) = (table.rules(), with_programs());
     table.rules_changed(true, at(2.0));
     assert_eq!(table.offload_requests(), [OffloadRequest::ClearMark(asked)]);
     table.mark_cleared(asked.id, first);
-    // The flow has passed the first rules since, but not the second ones.
+    // The flow has passed only the first version.
     table.refresh(&passed(web(1)), table.reading_start(), at(2.1), &net);
     table.event(&Event::Update(passed(uncounted(web(1)))), at(2.2), &net);
     assert_eq!(table.offload_requests(), []);
@@ -87,7 +87,7 @@ fn a_mark_that_was_cleared_for_rules_that_have_changed_since_does_not_count() {
 }
 
 #[test]
-fn a_mark_that_could_not_be_cleared_is_to_be_cleared_again() {
+fn requests_clearing_again_after_a_failure() {
     let mut table = table();
     let asked = found(&mut table);
     table.mark_kept(asked.id, at(2.0));
@@ -96,9 +96,8 @@ fn a_mark_that_could_not_be_cleared_is_to_be_cleared_again() {
     assert_eq!(table.offload_requests(), []);
 }
 
-/// The kernel sent the first events of this connection before the rules changed.
 #[test]
-fn a_connection_that_began_before_the_rules_changed_has_to_pass_them() {
+fn a_connection_from_before_a_rule_change_must_pass_the_new_rules() {
     let mut table = table();
     table.rules_changed(true, at(1.0));
     update(&mut table, 1.1, web(1), &with_programs());
@@ -117,10 +116,10 @@ fn a_connection_that_began_before_the_rules_changed_has_to_pass_them() {
 }
 
 #[test]
-fn changed_rules_have_to_be_passed_again() {
+fn offloaded_flows_must_pass_changed_rules_again() {
     let mut table = table();
     let id = offloaded_flow(&mut table, web(1));
-    // Elements of a set changed: offloaded flows stay, but removed ones must pass the rules again.
+    // After a change of set elements, offloaded flows stay, but removed flows must pass the rules.
     table.rules_changed(false, at(2.0));
     update(&mut table, 2.0, web(1), &with_programs());
     assert_eq!(table.offload_requests(), []);
@@ -143,13 +142,13 @@ fn changed_rules_have_to_be_passed_again() {
 }
 
 #[test]
-fn marks_count_if_the_previous_daemon_saw_the_same_rules() {
+fn marks_of_the_first_dump_count_if_the_rules_have_not_changed() {
     let mut table = FlowTable::new();
     table.engine(ebpf(), at(0.0));
     table.trust_first_dump();
     dump_in(&mut table, 0.0, &[passed(web(1))], &with_programs());
     requested(&mut table);
-    // Without an event the age of a mark is unknown.
+    // Without an event, the version of a mark is unknown.
     dump_in(&mut table, 1.0, &[passed(web(1)), passed(web(2))], &with_programs());
     let requests = table.offload_requests();
     assert!(
@@ -159,16 +158,15 @@ fn marks_count_if_the_previous_daemon_saw_the_same_rules() {
 }
 
 #[test]
-fn nothing_is_requested_without_rules_that_set_marks() {
+fn requests_nothing_without_passed_bits() {
     let mut table = FlowTable::new();
     table.engine(EngineState { passed: [0; 2], ..ebpf() }, at(0.0));
     update(&mut table, 1.0, web(1), &with_programs());
     assert_eq!(table.offload_requests(), []);
 }
 
-/// Dumps and events are read from different sockets.
 #[test]
-fn a_connection_that_a_dump_shows_before_its_first_event_keeps_its_mark() {
+fn keeps_the_mark_of_a_connection_reported_by_a_dump_before_its_first_event() {
     let (mut table, net) = (table(), with_programs());
     let first = Entry { mark: PASSED[0], status: Status::CONFIRMED, ..web(1) };
     dump_in(&mut table, 1.0, &[first], &net);
@@ -177,7 +175,7 @@ fn a_connection_that_a_dump_shows_before_its_first_event_keeps_its_mark() {
     requested(&mut table);
 }
 
-/// The end event was lost, and the kernel has given the id to another connection.
+/// The destroy event of the first connection is lost.
 #[test]
 fn a_new_connection_does_not_inherit_the_mark_of_the_previous_one() {
     let (mut table, net) = (table(), with_programs());
@@ -188,7 +186,7 @@ fn a_new_connection_does_not_inherit_the_mark_of_the_previous_one() {
     table.event(&Event::New(uncounted(first)), at(2.0), &net);
     table.offload_requests();
     table.event(&Event::Update(uncounted(web(1))), at(2.1), &net);
-    assert_eq!(table.offload_requests(), [], "the old mark");
+    assert_eq!(table.offload_requests(), [], "mark of the previous connection");
     table.merge(&passed(web(1)), at(2.2), &net);
     table.dump_end(at(2.3), true);
     assert_eq!(table.offload_requests(), [], "read before the new connection");
@@ -197,7 +195,7 @@ fn a_new_connection_does_not_inherit_the_mark_of_the_previous_one() {
 }
 
 #[test]
-fn a_connection_that_a_dump_shows_first_has_to_pass_rules_that_changed_meanwhile() {
+fn a_connection_reported_first_by_a_dump_must_pass_rules_changed_since() {
     let (mut table, net) = (table(), with_programs());
     let first = Entry { mark: PASSED[0], status: Status::CONFIRMED, ..web(1) };
     dump_in(&mut table, 1.0, &[first], &net);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Tests pages, groups, the busiest hosts, and refused requests.
+//! Tests queries.
 
 use crate::support::{
     self, TCP, UDP, address, at, cells, counted, dump, entry, offloaded, rows, tuple, watching,
@@ -9,7 +9,6 @@ use ctnetlink::{Entry, Status, TcpState};
 use flows::{FlowTable, FlowsQuery, QueryError, Sort, TopQuery};
 use serde_json::{Value, json};
 
-/// Returns a table of six flows of different kinds, with rates.
 fn some() -> FlowTable {
     let web = {
         let mut entry = entry(1, tuple(TCP, "10.10.0.2", 40_001, "192.0.2.80", 443));
@@ -72,7 +71,7 @@ fn columns_match_the_schema() {
 }
 
 #[test]
-fn a_row_shows_both_sides_of_the_translation() {
+fn a_row_has_addresses_and_ports_before_and_after_nat() {
     let rows = rows(&some(), 4.5, &json!({ "sort": "id", "desc": false }));
     let web = &rows[0];
     let wanted = json!({
@@ -93,7 +92,7 @@ fn a_row_shows_both_sides_of_the_translation() {
         (&forwarded["nat_dst"], &forwarded["nat_dport"]),
         (&json!("10.20.0.80"), &json!(443))
     );
-    assert_eq!(forwarded["out_dev"], "br-lan.20", "where the real responder is");
+    assert_eq!(forwarded["out_dev"], "br-lan.20", "device of the real responder");
     let ping = &rows[4];
     assert_eq!(
         (&ping["proto"], &ping["sport"], &ping["dport"]),
@@ -114,7 +113,7 @@ fn filters_by_each_condition() {
     assert_eq!(found(&json!({ "vlan": 20 })), [2, 6]);
     assert_eq!(found(&json!({ "zone": "guest" })), [2, 6]);
     assert_eq!(found(&json!({ "zone": "gue" })), [0_u64; 0]);
-    assert_eq!(found(&json!({ "host": "100.64.0.1" })), [1, 2], "before or after translation");
+    assert_eq!(found(&json!({ "host": "100.64.0.1" })), [1, 2], "before or after NAT");
     assert_eq!(found(&json!({ "host": "::ffff:100.64.0.1" })), [1, 2], "mapped to IPv6");
     assert_eq!(found(&json!({ "family": 6 })), [4]);
     assert_eq!(found(&json!({ "family": 4, "vlan": 10, "proto": ["tcp"] })), [1, 6]);
@@ -127,7 +126,7 @@ fn filters_by_search_terms() {
     assert_eq!(found(&json!({ "text": "DESK Tcp" })), [1, 6], "case");
     assert_eq!(found(&json!({ "text": "pppoe" })), [1, 2, 3, 4, 5], "devices");
     assert_eq!(found(&json!({ "text": "guest" })), [2, 6], "zones");
-    assert_eq!(found(&json!({ "text": "lan2" })), [2, 6], "ports below");
+    assert_eq!(found(&json!({ "text": "lan2" })), [2, 6], "lowest devices");
     assert_eq!(found(&json!({ "text": "icmp" })), [5], "protocols");
     assert_eq!(found(&json!({ "text": "443" })), [1, 2, 4], "8443, translated 443");
     assert_eq!(found(&json!({ "text": ":8443" })), [2]);
@@ -169,7 +168,7 @@ fn every_column_sorts_in_both_directions() {
 }
 
 #[test]
-fn addresses_sort_as_numbers() {
+fn addresses_sort_numerically() {
     let sources: Vec<String> = rows(&some(), 2.0, &json!({ "sort": "src", "desc": false }))
         .iter()
         .map(|row| row["src"].as_str().expect("an address").to_owned())
@@ -193,7 +192,7 @@ fn pages_contain_every_row_once() {
 }
 
 #[test]
-fn groups_by_host_count_both_ends_behind_the_router() {
+fn grouping_by_host_counts_a_flow_for_both_hosts() {
     let hosts = rows(&some(), 2.0, &json!({ "group": "host", "sort": "key", "desc": false }));
     let keys: Vec<&str> = hosts.iter().map(|row| row["key"].as_str().expect("a key")).collect();
     assert_eq!(keys, ["10.10.0.2", "10.10.0.3", "10.20.0.5", "10.20.0.80", "fd00:10::4"]);
@@ -202,7 +201,7 @@ fn groups_by_host_count_both_ends_behind_the_router() {
         "up_bps": 56_512, "down_bps": 80_512, "ratio": 0.5838,
     });
     assert_eq!(hosts[0], desk);
-    assert_eq!((&hosts[2]["up_bps"], &hosts[2]["down_bps"]), (&json!(0), &json!(56_000)), "turned");
+    assert_eq!((&hosts[2]["up_bps"], &hosts[2]["down_bps"]), (&json!(0), &json!(56_000)), "reply");
     assert_eq!((&hosts[3]["up_bps"], &hosts[3]["down_bps"]), (&json!(32_000), &json!(16_000)));
 }
 
@@ -230,7 +229,7 @@ fn groups_by_service_vlan_and_path() {
 }
 
 #[test]
-fn a_group_page_counts_groups() {
+fn matched_counts_groups_in_a_grouped_page() {
     let query = json!({ "group": "host", "filter": { "family": 4 }, "limit": 2, "sort": "bytes" });
     let query = FlowsQuery::parse(&query).expect("a query");
     let table = some();
@@ -264,7 +263,7 @@ fn refusal(request: &Value) -> String {
 }
 
 #[test]
-fn a_refused_request_names_field_and_value() {
+fn errors_name_field_and_value() {
     for (request, wanted) in [
         (json!([]), "request: expected an object, not []"),
         (json!({ "sort": "speed" }), "sort: expected a column, not \"speed\""),
@@ -300,7 +299,7 @@ fn a_refused_request_names_field_and_value() {
     let message = refusal(&json!({ "filter": { "text": long } }));
     let wanted = "filter.text: expected a string of at most 200 characters";
     assert!(message.starts_with(wanted), "{message}");
-    assert!(message.len() < 140, "a long value is cut: {message}");
+    assert!(message.len() < 140, "truncated value: {message}");
 }
 
 #[test]

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Tests when flow records are made, that their bytes add up, and their path and reason.
+//! Tests flow records: times, sums, path and reason.
 
 use std::time::Duration;
 
@@ -26,7 +26,6 @@ fn event(table: &mut FlowTable, seconds: f64, event: &Event) {
     table.event(event, at(seconds), &Net::default());
 }
 
-/// Returns the kernel's event at the end of a connection, with its counters and last state.
 fn ended(entry: Entry) -> Event {
     Event::Destroy(Entry { tcp_state: Some(TcpState::TimeWait), ..entry })
 }
@@ -36,7 +35,7 @@ fn bytes(record: &FlowRecord) -> [u64; 2] {
 }
 
 #[test]
-fn an_ended_flow_has_one_record_with_all_its_bytes() {
+fn makes_one_record_with_all_bytes_of_an_ended_flow() {
     let mut table = recording();
     event(&mut table, 1.0, &Event::New(uncounted(web(1))));
     dump(&mut table, 2.0, &[offloaded(counted(web(1), 1000, 50_000))]);
@@ -61,7 +60,7 @@ fn an_ended_flow_has_one_record_with_all_its_bytes() {
 }
 
 #[test]
-fn a_record_of_the_last_packets_alone_is_slow() {
+fn a_record_of_only_the_last_packets_has_the_slow_path() {
     let mut table = recording();
     let over = |up| Entry { tcp_state: Some(TcpState::TimeWait), ..counted(web(1), up, 0) };
     event(&mut table, 1.0, &Event::New(Entry { orig_counters: None, ..over(0) }));
@@ -72,12 +71,12 @@ fn a_record_of_the_last_packets_alone_is_slow() {
 }
 
 #[test]
-fn masqueraded_ends_are_reported_on_both_sides() {
+fn a_record_has_ends_before_and_after_nat() {
     let mut table = recording();
     let mut masqueraded = web(1);
     (masqueraded.reply.dst, masqueraded.reply.dport) = (address("100.64.0.1"), 1025);
     event(&mut table, 1.0, &ended(masqueraded));
-    assert_eq!(table.records(), [], "nothing was known of it");
+    assert_eq!(table.records(), [], "unknown flow");
     event(&mut table, 2.0, &Event::New(uncounted(masqueraded)));
     event(&mut table, 3.0, &ended(masqueraded));
     let [from, to] = &table.records()[0].sides;
@@ -92,7 +91,7 @@ fn masqueraded_ends_are_reported_on_both_sides() {
 }
 
 #[test]
-fn a_long_flow_has_a_record_at_each_active_timeout() {
+fn makes_a_record_at_each_active_timeout() {
     let mut table = recording();
     event(&mut table, 0.0, &Event::New(uncounted(web(1))));
     let mut sums = Vec::new();
@@ -116,7 +115,7 @@ fn a_long_flow_has_a_record_at_each_active_timeout() {
 }
 
 #[test]
-fn an_idle_flow_has_a_record_and_none_at_its_end() {
+fn an_idle_flow_has_no_record_at_its_end() {
     let mut table = recording();
     let query = entry(1, tuple(UDP, "10.10.0.2", 5000, "192.0.2.53", 53));
     event(&mut table, 0.0, &Event::New(uncounted(query)));
@@ -132,7 +131,7 @@ fn an_idle_flow_has_a_record_and_none_at_its_end() {
 }
 
 #[test]
-fn packets_after_idleness_begin_another_record() {
+fn packets_after_the_idle_timeout_begin_another_record() {
     let mut table = recording();
     event(&mut table, 0.0, &Event::New(uncounted(web(1))));
     for second in 1..=20 {
@@ -140,15 +139,15 @@ fn packets_after_idleness_begin_another_record() {
     }
     assert_eq!(table.records().len(), 1);
     dump(&mut table, 100.0, &[counted(web(1), 5000, 2000)]);
-    assert_eq!(table.records(), [], "the time without packets is not a part of it");
+    assert_eq!(table.records(), [], "the idle time does not count");
     event(&mut table, 101.0, &ended(counted(web(1), 6000, 2000)));
     let record = &table.records()[0];
     assert_eq!((bytes(record), record.start_ms - START_MS), ([5000, 0], 100_000));
 }
 
-/// The end event has the last packets of the connection.
+/// The destroy event has the last packets of the connection.
 #[test]
-fn a_record_at_the_end_does_not_include_the_idle_time() {
+fn the_last_record_excludes_the_idle_time() {
     let mut table = recording();
     event(&mut table, 0.0, &Event::New(uncounted(web(1))));
     for second in 1..=20 {
@@ -161,9 +160,8 @@ fn a_record_at_the_end_does_not_include_the_idle_time() {
     assert_eq!((bytes(record), times), ([40, 0], [500_000; 2]));
 }
 
-/// The daemon exits; the next one reports only later growth.
 #[test]
-fn growth_since_the_last_record_is_reported_at_the_end_of_the_daemon() {
+fn reports_growth_since_the_last_record_when_the_daemon_exits() {
     let mut table = recording();
     for id in 1..=4 {
         event(&mut table, 0.0, &Event::New(uncounted(web(id))));
@@ -173,7 +171,7 @@ fn growth_since_the_last_record_is_reported_at_the_end_of_the_daemon() {
     };
     dump(&mut table, 1.0, &read(1000, 2000, 3000));
     dump(&mut table, 20.0, &read(1500, 2000, 3000));
-    assert_eq!(table.records().len(), 2, "the second and the third are idle");
+    assert_eq!(table.records().len(), 2, "idle flows");
     dump(&mut table, 30.0, &read(1500, 2000, 3100));
     let of = |record: &FlowRecord| {
         (bytes(record)[0], [record.start_ms, record.end_ms].map(|ms| ms - START_MS), record.end)
@@ -183,7 +181,7 @@ fn growth_since_the_last_record_is_reported_at_the_end_of_the_daemon() {
     assert_eq!(found, [(1500, [0, 20_000], FlowEndReason::Forced)]);
     table.record_rest(2..1000, at(31.0));
     let found: Vec<_> = table.records().iter().map(of).collect();
-    assert_eq!(found, [(100, [30_000; 2], FlowEndReason::Forced)], "none without packets");
+    assert_eq!(found, [(100, [30_000; 2], FlowEndReason::Forced)], "only flows with packets");
     table.record_rest(0..1000, at(32.0));
     assert_eq!(table.records(), []);
     let mut unwatched = watching();
@@ -193,9 +191,8 @@ fn growth_since_the_last_record_is_reported_at_the_end_of_the_daemon() {
     assert_eq!(unwatched.records(), [], "without a collector");
 }
 
-/// Path and reason cover the flow's whole life, not its last second.
 #[test]
-fn a_record_has_the_reason_from_before_the_end() {
+fn a_record_has_the_reason_before_the_flow_was_closing() {
     let mut table = recording();
     let local = entry(1, tuple(6, "10.10.0.2", 4000, "10.0.0.1", 22));
     event(&mut table, 1.0, &Event::New(uncounted(local)));
@@ -218,9 +215,9 @@ fn a_record_has_the_reason_from_before_the_end() {
     assert_eq!(found, expected);
 }
 
-/// A daemon that starts reports only growth; the previous one has reported the rest.
+/// The previous daemon has reported earlier bytes.
 #[test]
-fn bytes_from_before_the_daemon_are_not_reported() {
+fn excludes_bytes_from_before_the_daemon() {
     let mut table = FlowTable::new();
     table.record(Some(timeouts(60, 15)), at(0.0));
     dump(&mut table, 1.0, &[counted(web(1), 70_000, 80_000)]);
@@ -229,7 +226,7 @@ fn bytes_from_before_the_daemon_are_not_reported() {
 }
 
 #[test]
-fn records_enabled_again_exclude_the_time_between() {
+fn excludes_bytes_counted_while_records_were_disabled() {
     let mut table = recording();
     event(&mut table, 1.0, &Event::New(uncounted(web(1))));
     dump(&mut table, 2.0, &[counted(web(1), 1000, 0)]);
@@ -240,9 +237,9 @@ fn records_enabled_again_exclude_the_time_between() {
     assert_eq!(bytes(&table.records()[0]), [1000, 0]);
 }
 
-/// A hundred thousand records at once would overflow the queue of a collector.
+/// Simultaneous records would overflow the queue of a collector.
 #[test]
-fn first_records_of_flows_that_are_known_are_spread_over_the_timeout() {
+fn spreads_the_first_records_of_known_flows_over_the_active_timeout() {
     // The kernel's ids are hashes.
     let read = |id: u32, sent| {
         let mut entry = web(id);
@@ -264,23 +261,22 @@ fn first_records_of_flows_that_are_known_are_spread_over_the_timeout() {
             dump(&mut table, now, &entries);
             made.push(table.records().len());
         }
-        assert_eq!(made[..61].iter().sum::<usize>(), 1500, "one of each within the timeout");
-        assert_eq!(made[61..].iter().sum::<usize>(), 1500, "and the next one after it");
+        assert_eq!(made[..61].iter().sum::<usize>(), 1500, "first record of each flow");
+        assert_eq!(made[61..].iter().sum::<usize>(), 1500, "second record of each flow");
         assert!(made.iter().all(|number| *number < 50), "{made:?}");
     }
 }
 
 #[test]
-fn without_a_collector_there_are_no_records() {
+fn makes_no_records_without_a_collector() {
     let mut table = watching();
     event(&mut table, 1.0, &Event::New(uncounted(web(1))));
     event(&mut table, 2.0, &ended(counted(web(1), 1000, 1000)));
     assert_eq!(table.records(), []);
 }
 
-/// The kernel does not count packets that eBPF forwards; the daemon adds them.
 #[test]
-fn bytes_of_ebpf_are_in_the_record() {
+fn a_record_includes_bytes_forwarded_by_ebpf() {
     let net = with_programs();
     let mut table = offload::table();
     table.record(Some(timeouts(60, 15)), at(1.0));
@@ -295,9 +291,9 @@ fn bytes_of_ebpf_are_in_the_record() {
     assert_eq!((record.path, record.reason), (Path::Ebpf, None));
 }
 
-/// Entries of the eBPF map outlive the daemon, and the previous one has reported their bytes.
+/// Entries of eBPF maps outlive the daemon, which has reported their bytes.
 #[test]
-fn bytes_of_ebpf_from_before_the_daemon_are_not_reported() {
+fn excludes_ebpf_bytes_from_before_the_daemon() {
     let net = with_programs();
     let mut table = FlowTable::new();
     table.engine(offload::ebpf(), at(0.0));
@@ -308,7 +304,7 @@ fn bytes_of_ebpf_from_before_the_daemon_are_not_reported() {
     table.count_offloaded(1, 1, grown(50_000), true, at(2.0));
     table.count_offloaded(1, 1, grown(3000), false, at(3.0));
     table.event(&ended(counted(web(1), 1000, 2000)), at(4.0), &net);
-    // No dump has shown this flow yet.
+    // This flow is not in a dump before its end.
     offload::update(&mut table, 5.0, web(2), &net);
     table.count_offloaded(2, 0, grown(40_000), true, at(6.0));
     table.count_offloaded(2, 0, grown(4000), false, at(7.0));
@@ -335,8 +331,7 @@ fn step() -> impl Strategy<Value = Step> {
 }
 
 proptest! {
-    /// However counters are read, grow or are reset, the bytes of all records add up to the flow's,
-    /// and the times of the records do not overlap.
+    /// Sums and times of all records match the flow, without gaps in the bytes or overlaps in time.
     #[test]
     fn records_add_up(steps in prop::collection::vec(step(), 0..40), last in any::<[u16; 2]>()) {
         let mut table = recording();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Tests flows and sums after dumps and events.
+//! Tests the table after dumps and events.
 
 use crate::support::{
     self, Net, START_MS, TCP, UDP, at, counted, dump, dump_in, entry, flowtable, named, offloaded,
@@ -14,7 +14,7 @@ fn event(table: &mut FlowTable, seconds: f64, event: &Event) {
 }
 
 #[test]
-fn a_rate_is_the_growth_between_two_dumps() {
+fn computes_rates_between_two_dumps() {
     let mut table = watching();
     dump(&mut table, 1.0, &[counted(web(1), 1000, 2000)]);
     dump(&mut table, 3.0, &[counted(web(1), 6000, 502_000)]);
@@ -41,34 +41,34 @@ fn the_rate_of_a_quiet_flow_decays_to_zero() {
     dump(&mut table, 8.0, &[counted(web(1), 0, 1_000_000)]);
     let row = only(&table, 8.0);
     assert_eq!((&row["down_bps"], &row["idle_s"]), (&json!(0), &json!(6)));
-    assert_eq!(table.totals().paths.slow.bps, 0, "sums have no memory");
+    assert_eq!(table.totals().paths.slow.bps, 0, "totals do not decay");
 }
 
 #[test]
-fn an_entry_that_comes_twice_in_a_dump_counts_once() {
+fn counts_an_entry_repeated_in_a_dump_once() {
     let mut table = watching();
     dump(&mut table, 1.0, &[web(1)]);
     let grown = counted(web(1), 0, 125_000);
     dump(&mut table, 2.0, &[grown, grown]);
     assert_eq!(only(&table, 2.0)["down_bps"], 1_000_000);
     assert_eq!(table.totals().paths.slow.bytes, 125_000);
-    // A second reading within a dump must not shorten the interval of the next rate.
+    // A repeated reading must not shorten the interval of the next rate.
     table.merge(&counted(web(1), 0, 150_000), at(2.05), &Net::default());
     dump(&mut table, 3.0, &[counted(web(1), 0, 250_000)]);
     assert_eq!(only(&table, 3.0)["down_bps"], 1_000_000);
 }
 
 #[test]
-fn bytes_from_before_the_daemon_do_not_count() {
+fn totals_exclude_bytes_from_before_the_daemon() {
     let mut table = FlowTable::new();
     table.engine(flowtable(), at(0.0));
     event(&mut table, 0.5, &Event::Update(uncounted(web(2))));
     dump(&mut table, 1.0, &[counted(web(1), 0, 9_000_000), counted(web(2), 0, 9_000_000)]);
     assert_eq!(table.totals().paths.slow.bytes, 0);
-    assert_eq!(table.totals().ratio.total, None, "nothing was forwarded yet");
+    assert_eq!(table.totals().ratio.total, None, "no traffic");
     dump(&mut table, 2.0, &[counted(web(1), 0, 9_001_000), counted(web(2), 0, 9_000_000)]);
     assert_eq!(table.totals().paths.slow.bytes, 1000);
-    // A flow that is not in the first dump began after it.
+    // A flow missing in the first dump is new.
     let new = counted(web(3), 0, 500);
     let old = [counted(web(1), 0, 9_001_000), counted(web(2), 0, 9_000_000), new];
     dump(&mut table, 3.0, &old);
@@ -76,7 +76,7 @@ fn bytes_from_before_the_daemon_do_not_count() {
 }
 
 #[test]
-fn the_end_event_adds_the_last_bytes() {
+fn the_destroy_event_adds_the_last_bytes() {
     let mut table = watching();
     event(&mut table, 1.0, &Event::New(uncounted(web(1))));
     assert_eq!(table.len(), 1);
@@ -86,9 +86,9 @@ fn the_end_event_adds_the_last_bytes() {
     assert_eq!((slow.flows, slow.bytes, slow.packets), (0, 5000, 5));
     dump(&mut table, 2.0, &[counted(web(2), 0, 1000)]);
     event(&mut table, 2.05, &Event::Destroy(counted(web(2), 0, 2500)));
-    assert_eq!(table.totals().paths.slow.bytes, 7500, "however soon after a reading");
+    assert_eq!(table.totals().paths.slow.bytes, 7500, "right after a reading");
     event(&mut table, 3.0, &Event::Destroy(counted(web(9), 1000, 4000)));
-    assert_eq!(table.totals().paths.slow.bytes, 7500, "the flow was never known");
+    assert_eq!(table.totals().paths.slow.bytes, 7500, "unknown flow");
 }
 
 #[test]
@@ -97,19 +97,19 @@ fn removes_flows_missing_in_a_dump_unless_it_was_interrupted() {
     dump(&mut table, 1.0, &[web(1), web(2), web(3)]);
     table.dump_begin(at(2.0));
     table.dump_end(at(2.0), false);
-    assert_eq!(table.len(), 3, "an interrupted dump proves nothing");
+    assert_eq!(table.len(), 3, "the interrupted dump may be incomplete");
     table.dump_begin(at(3.0));
     table.merge(&web(2), at(3.0), &Net::default());
     event(&mut table, 3.0, &Event::New(uncounted(web(4))));
     table.dump_end(at(3.1), true);
     let mut ids: Vec<_> = rows(&table, 3.1, &json!({})).iter().map(|r| r["id"].clone()).collect();
     ids.sort_by_key(serde_json::Value::as_u64);
-    assert_eq!(ids, [2, 4], "new flows of the meantime stay");
+    assert_eq!(ids, [2, 4], "flows that began during the dump stay");
     assert_eq!(table.totals().paths.slow.flows, 2);
 }
 
 #[test]
-fn a_batch_read_before_the_end_does_not_bring_a_flow_back() {
+fn ignores_an_entry_read_before_its_destroy_event() {
     let mut table = watching();
     dump(&mut table, 1.0, &[web(1)]);
     table.dump_begin(at(2.0));
@@ -118,11 +118,11 @@ fn a_batch_read_before_the_end_does_not_bring_a_flow_back() {
     table.dump_end(at(2.0), true);
     assert_eq!((table.len(), table.totals().paths.slow.bytes), (0, 1000));
     dump(&mut table, 3.0, &[web(1)]);
-    assert_eq!(table.len(), 1, "the next dump corrects it");
+    assert_eq!(table.len(), 1, "a later dump adds the flow");
 }
 
 #[test]
-fn another_connection_with_the_same_id_starts_from_zero() {
+fn a_new_connection_with_a_reused_id_starts_from_zero() {
     let started = |ms: u64, entry| Entry { start_ns: Some(ms * 1_000_000), ..entry };
     let opening = |entry| Entry { tcp_state: Some(TcpState::SynRecv), ..entry };
     let unanswered = |entry| Entry { status: Status::CONFIRMED, ..entry };
@@ -146,7 +146,7 @@ fn another_connection_with_the_same_id_starts_from_zero() {
 }
 
 #[test]
-fn two_flows_that_share_the_kernels_id_stay_apart() {
+fn distinguishes_two_flows_with_the_same_kernel_id() {
     let mut table = watching();
     let other = Entry { orig: tuple(UDP, "10.20.0.5", 5, "192.0.2.1", 53), ..web(1) };
     let both = [counted(web(1), 0, 1000), counted(other, 0, 7000)];
@@ -164,11 +164,11 @@ fn two_flows_that_share_the_kernels_id_stay_apart() {
     assert_eq!(only(&table, 3.0)["down_bytes"], 1000);
     let zoned = Entry { zone: 7, ..web(1) };
     dump(&mut table, 4.0, &[both[0], zoned]);
-    assert_eq!(table.len(), 2, "a zone is a world of its own");
+    assert_eq!(table.len(), 2, "another conntrack zone");
 }
 
 #[test]
-fn finds_flows_by_id_after_others_were_removed() {
+fn finds_flows_by_id_after_removal_of_other_flows() {
     let mut table = watching();
     let all: Vec<Entry> = (1..=100).map(web).collect();
     dump(&mut table, 1.0, &all);
@@ -188,17 +188,17 @@ fn finds_flows_by_id_after_others_were_removed() {
 }
 
 #[test]
-fn bytes_are_credited_to_the_path_that_forwarded_them() {
+fn credits_bytes_to_the_path_that_forwarded_them() {
     let mut table = watching();
     event(&mut table, 1.0, &Event::New(uncounted(web(1))));
     dump(&mut table, 2.0, &[offloaded(counted(web(1), 0, 900_000))]);
     let paths = table.totals().paths;
-    assert_eq!((paths.slow.bytes, paths.flowtable.bytes), (0, 900_000), "taken since");
+    assert_eq!((paths.slow.bytes, paths.flowtable.bytes), (0, 900_000), "offloaded");
     let fin = Entry { tcp_state: Some(TcpState::TimeWait), ..uncounted(web(1)) };
     event(&mut table, 2.5, &Event::Update(fin));
     event(&mut table, 3.0, &Event::Destroy(counted(web(1), 0, 1_000_000)));
     let totals = table.totals();
-    assert_eq!(totals.paths.flowtable.bytes, 1_000_000, "torn down only at its end");
+    assert_eq!(totals.paths.flowtable.bytes, 1_000_000, "offloaded until the end");
     event(&mut table, 4.0, &Event::New(uncounted(web(2))));
     dump(&mut table, 5.0, &[counted(web(2), 0, 250_000)]);
     let totals = table.totals();
@@ -209,11 +209,11 @@ fn bytes_are_credited_to_the_path_that_forwarded_them() {
 }
 
 #[test]
-fn bytes_before_a_tear_down_are_credited_to_the_flowtable() {
+fn credits_bytes_before_a_tear_down_to_the_flowtable() {
     let mut table = watching();
     dump(&mut table, 1.0, &[offloaded(counted(web(1), 0, 1000))]);
     dump(&mut table, 2.0, &[counted(web(1), 0, 2000)]);
-    assert_eq!(table.totals().paths.flowtable.bytes, 2000, "carried until torn down");
+    assert_eq!(table.totals().paths.flowtable.bytes, 2000, "offloaded until the tear-down");
     dump(&mut table, 3.0, &[counted(web(1), 0, 3000)]);
     assert_eq!(table.totals().paths.slow.bytes, 1000);
 }
@@ -234,19 +234,19 @@ fn the_current_ratio_covers_ten_seconds() {
         dump(&mut table, f64::from(second), &entries);
     }
     let ratio = table.totals().ratio;
-    assert_eq!(ratio.now, Some(0.75), "five seconds of each, three times as fast");
+    assert_eq!(ratio.now, Some(0.75), "five seconds each, at rates of 1 to 3");
     assert_eq!(ratio.total, Some(15_000.0 / 35_000.0));
     for second in 26..=40 {
         let entries = [counted(web(1), 0, slow), offloaded(counted(web(2), 0, fast))];
         dump(&mut table, f64::from(second), &entries);
     }
-    assert_eq!(table.totals().ratio.now, None, "nothing moved");
+    assert_eq!(table.totals().ratio.now, None, "no traffic");
     for second in 41..=60 {
         fast += 900;
         let entries = [counted(web(1), 0, slow), offloaded(counted(web(2), 0, fast))];
         dump(&mut table, f64::from(second), &entries);
     }
-    assert_eq!(table.totals().ratio.now, None, "too little for a share");
+    assert_eq!(table.totals().ratio.now, None, "too little traffic");
 }
 
 #[test]
@@ -272,7 +272,7 @@ fn local_and_multicast_flows_are_not_forwarded() {
 }
 
 #[test]
-fn flows_get_new_sides_when_the_network_changes() {
+fn looks_up_sides_and_names_when_the_network_changes() {
     let mut table = watching();
     let mut net = Net::default();
     dump_in(&mut table, 1.0, &[web(1)], &net);
@@ -281,7 +281,7 @@ fn flows_get_new_sides_when_the_network_changes() {
     net.wan.in_flowtable = false;
     net.desk = "renamed";
     dump_in(&mut table, 2.0, &[web(1)], &net);
-    assert_eq!(only(&table, 2.0)["out_dev"], "pppoe-wan", "same generation, not looked up");
+    assert_eq!(only(&table, 2.0)["out_dev"], "pppoe-wan", "unchanged generation");
     net.generation += 1;
     dump_in(&mut table, 3.0, &[web(1)], &net);
     let row = only(&table, 3.0);
@@ -290,7 +290,7 @@ fn flows_get_new_sides_when_the_network_changes() {
 }
 
 #[test]
-fn without_accounting_there_are_flows_and_no_rates() {
+fn flows_have_no_rates_without_accounting() {
     let mut table = watching();
     dump(&mut table, 1.0, &[uncounted(offloaded(web(1)))]);
     dump(&mut table, 2.0, &[uncounted(offloaded(web(1)))]);
@@ -299,7 +299,7 @@ fn without_accounting_there_are_flows_and_no_rates() {
 }
 
 #[test]
-fn the_kernels_timestamp_gives_the_age() {
+fn computes_the_age_from_the_kernels_timestamp() {
     let mut table = watching();
     let start = |before_s: u64| Some((support::START_MS - before_s * 1000) * 1_000_000);
     let old = Entry { start_ns: start(100), ..web(1) };
@@ -308,25 +308,24 @@ fn the_kernels_timestamp_gives_the_age() {
     dump(&mut table, 5.0, &[old, future, unset]);
     let rows = rows(&table, 7.0, &json!({ "sort": "id", "desc": false }));
     let ages: Vec<u64> = rows.iter().map(|row| row["age_s"].as_u64().expect("an age")).collect();
-    assert_eq!(ages, [107, 2, 2], "impossible timestamps are not believed");
+    assert_eq!(ages, [107, 2, 2], "ignores invalid timestamps");
 }
 
 #[test]
-fn a_flood_leaves_no_flows_behind() {
+fn removes_all_flows_of_a_flood() {
     let mut table = watching();
     let flood: Vec<Entry> = (1..20_000).map(web).collect();
     dump(&mut table, 1.0, &flood);
     dump(&mut table, 2.0, &flood[..10]);
     assert_eq!(table.len(), 10);
     dump(&mut table, 3.0, &flood[..10]);
-    assert_eq!(table.len(), 10, "and the flows that stayed are still found");
+    assert_eq!(table.len(), 10, "finds the remaining flows");
     assert!(table.flow(7, at(3.0)).is_some());
     assert_eq!(table.totals().paths.slow.flows, 10);
     dump(&mut table, 4.0, &[entry(5, tuple(TCP, "10.10.0.2", 1, "192.0.2.1", 1))]);
     assert_eq!(table.len(), 1);
 }
 
-/// Merges the recorded dump of a real kernel.
 #[test]
 fn merges_a_recorded_conntrack_table() {
     let mut entries = Vec::new();
@@ -345,7 +344,7 @@ fn merges_a_recorded_conntrack_table() {
 }
 
 #[test]
-fn traffic_from_devices_outside_the_flowtable_is_slow() {
+fn packets_from_unlisted_devices_are_slow() {
     let mut table = watching();
     let mut net = Net::default();
     net.wan.in_flowtable = false;
@@ -359,7 +358,7 @@ fn traffic_from_devices_outside_the_flowtable_is_slow() {
     dump_in(&mut table, 2.0, &[offloaded(counted(web(1), 4000, 10_000))], &net);
     assert_eq!(verdict(&only(&table, 2.0)), ("slow", "no-device"), "neither direction");
     table.engine(EngineState::default(), at(3.0));
-    assert_eq!(verdict(&only(&table, 3.0)), ("flowtable", ""), "somebody else's, then");
+    assert_eq!(verdict(&only(&table, 3.0)), ("flowtable", ""), "foreign flowtable");
     let mut forgotten = Net { generation: 9, ..Net::default() };
     for side in [&mut forgotten.lan, &mut forgotten.wan] {
         (side.port, side.in_flowtable) = ("".into(), false);
@@ -370,12 +369,12 @@ fn traffic_from_devices_outside_the_flowtable_is_slow() {
 }
 
 #[test]
-fn a_download_through_the_ifb_of_sqm_is_slow() {
+fn packets_redirected_to_an_ifb_by_sqm_are_slow() {
     let mut table = watching();
     let mut net = Net::default();
     net.wan.redirected = true;
     dump_in(&mut table, 1.0, &[offloaded(counted(web(1), 3000, 9000))], &net);
-    assert_eq!(verdict(&only(&table, 1.0)), ("flowtable", ""), "its upload is");
+    assert_eq!(verdict(&only(&table, 1.0)), ("flowtable", ""), "the upload");
     let paths = table.totals().paths;
     assert_eq!((paths.flowtable.bytes, paths.slow.bytes), (3000, 9000));
     net.wan.redirected = false;
@@ -385,7 +384,6 @@ fn a_download_through_the_ifb_of_sqm_is_slow() {
     assert!(table.totals().paths.flowtable.bytes >= 13_000, "without SQM");
 }
 
-/// The daemon does other work between the parts of removing a flood.
 #[test]
 fn a_sweep_removes_missing_flows_in_steps_and_keeps_new_ones() {
     let mut table = watching();
@@ -397,7 +395,6 @@ fn a_sweep_removes_missing_flows_in_steps_and_keeps_new_ones() {
     let mut parts = 0;
     while table.sweep(10) {
         parts += 1;
-        // Some flows end meanwhile, others begin.
         event(&mut table, 2.0, &Event::Destroy(web(parts + 3)));
         event(&mut table, 2.0, &Event::New(uncounted(web(1000 + parts))));
     }
@@ -423,5 +420,5 @@ fn a_new_dump_completes_the_previous_sweep() {
     table.dump_begin(at(3.0));
     assert!(table.is_empty());
     table.dump_over(at(3.0), false);
-    assert!(!table.sweep(1), "nothing is known of the flows of a dump that failed");
+    assert!(!table.sweep(1), "a failed dump removes no flows");
 }

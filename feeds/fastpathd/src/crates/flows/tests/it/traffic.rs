@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Tests sums for metrics: forwarded traffic by path, direction and pair of zones, the busiest
-//! hosts, and flows by reason.
+//! Tests sums for metrics: forwarded traffic by path, direction and zones, busiest hosts, and flows
+//! by reason.
 
 use std::net::{IpAddr, Ipv4Addr};
 use std::rc::Rc;
@@ -28,7 +28,7 @@ fn sum(table: &FlowTable) -> [u64; 2] {
     each.fold([0; 2], |[bytes, packets], sum| [bytes + sum.bytes, packets + sum.packets])
 }
 
-/// Returns the same sums, from the totals by path.
+/// Returns bytes and packets of all paths from the totals.
 fn totals(table: &FlowTable) -> [u64; 2] {
     let paths = table.totals().paths;
     let each = [paths.slow, paths.inspect, paths.flowtable, paths.hardware, paths.ebpf];
@@ -36,7 +36,7 @@ fn totals(table: &FlowTable) -> [u64; 2] {
 }
 
 #[test]
-fn traffic_is_counted_between_zones_by_path_and_direction() {
+fn counts_traffic_between_zones_by_path_and_direction() {
     let mut table = watching();
     let guest = entry(2, tuple(UDP, "10.20.0.9", 5000, "10.10.0.2", 53));
     dump(&mut table, 1.0, &[counted(web(1), 1000, 9000), counted(guest, 300, 700)]);
@@ -50,7 +50,7 @@ fn traffic_is_counted_between_zones_by_path_and_direction() {
 }
 
 #[test]
-fn local_traffic_is_not_forwarded() {
+fn excludes_local_traffic() {
     let mut table = watching();
     let local = entry(1, tuple(TCP, "10.10.0.2", 5000, "10.0.0.1", 443));
     dump(&mut table, 1.0, &[counted(local, 1000, 9000)]);
@@ -61,7 +61,7 @@ fn local_traffic_is_not_forwarded() {
 }
 
 #[test]
-fn totals_keep_ended_flows_and_reasons_do_not() {
+fn traffic_includes_ended_flows_but_reasons_do_not() {
     let mut table = watching();
     let net = Net::default();
     dump(&mut table, 1.0, &[counted(web(1), 1000, 9000), counted(web(2), 10, 20)]);
@@ -69,7 +69,7 @@ fn totals_keep_ended_flows_and_reasons_do_not() {
     assert_eq!(number(&table), 2);
     table.event(&Event::Destroy(counted(web(1), 1500, 9500)), at(1.5), &net);
     table.event(&Event::New(uncounted(web(3))), at(1.6), &net);
-    // The second flow ended without an event.
+    // The event at the end of the second flow is lost.
     dump(&mut table, 2.0, &[counted(web(3), 100, 200)]);
     assert_eq!(bytes(&table, ["lan", "wan"], Path::Slow), [1610, 9720]);
     assert_eq!(sum(&table), totals(&table));
@@ -80,13 +80,13 @@ fn totals_keep_ended_flows_and_reasons_do_not() {
 }
 
 #[test]
-fn packets_of_ebpf_are_counted_like_others() {
+fn counts_packets_forwarded_by_ebpf() {
     let mut table = watching();
     dump(&mut table, 1.0, &[counted(web(1), 1000, 9000)]);
     let grown = Counters { packets: 3, bytes: 4500 };
     table.count_offloaded(1, 1, grown, false, at(1.1));
     table.count_offloaded(1, 0, Counters { packets: 1, bytes: 40 }, false, at(1.1));
-    // An earlier daemon has counted these packets.
+    // A previous daemon has counted these packets.
     table.count_offloaded(1, 1, grown, true, at(1.1));
     assert_eq!(bytes(&table, ["lan", "wan"], Path::Ebpf), [40, 4500]);
     let desk = HostTraffic { address: address("10.10.0.2"), bytes: [1040, 13_500] };
@@ -94,7 +94,7 @@ fn packets_of_ebpf_are_counted_like_others() {
 }
 
 #[test]
-fn hosts_behind_the_router_are_counted_on_either_end() {
+fn counts_hosts_behind_the_router_at_either_end() {
     let mut table = watching();
     let between = entry(1, tuple(TCP, "10.20.0.9", 5000, "10.10.0.2", 445));
     let inward = entry(2, tuple(TCP, "192.0.2.7", 5000, "10.10.0.2", 22));
@@ -106,9 +106,9 @@ fn hosts_behind_the_router_are_counted_on_either_end() {
     assert_eq!(table.busiest_hosts().len(), 1);
 }
 
-/// The firewall's settings, not a zone's name, decide whether it leads to the Internet.
+/// The firewall settings of a zone count, not its name.
 #[test]
-fn servers_behind_a_zone_of_any_name_are_not_hosts() {
+fn servers_behind_an_outer_zone_are_not_hosts() {
     let net = Net {
         wan: Side { zone: Rc::from("internet"), outer: true, ..Net::default().wan },
         ..Net::default()
@@ -118,7 +118,7 @@ fn servers_behind_a_zone_of_any_name_are_not_hosts() {
     dump_in(&mut table, 1.0, &[counted(web(1), 1000, 9000), counted(inward, 10, 20)], &net);
     let desk = HostTraffic { address: address("10.10.0.2"), bytes: [1020, 9010] };
     assert_eq!(table.busiest_hosts(), [desk]);
-    // The name of this zone begins like `wan`.
+    // The name of this zone begins with `wan`.
     let net = Net { lan: Side { zone: Rc::from("wanderers"), ..Net::default().lan }, ..net };
     let mut table = watching();
     dump_in(&mut table, 1.0, &[counted(web(1), 1000, 9000)], &net);
@@ -128,7 +128,7 @@ fn servers_behind_a_zone_of_any_name_are_not_hosts() {
     assert_eq!(hosts.len(), 1, "{hosts:?}");
 }
 
-/// Puts each /24 into a zone of its own.
+/// Network with one zone per /24.
 struct ManyZones;
 
 impl Network for ManyZones {
@@ -165,7 +165,7 @@ fn many(id: u32) -> Entry {
 }
 
 #[test]
-fn the_number_of_sums_is_bounded() {
+fn the_number_of_zone_pairs_and_hosts_is_bounded() {
     let mut table = FlowTable::new();
     table.engine(flowtable(), at(0.0));
     dump(&mut table, 0.0, &[]);
@@ -183,9 +183,8 @@ fn the_number_of_sums_is_bounded() {
     assert!(others[0] > bytes(&table, ["z0", "z0"], Path::Slow)[0], "{others:?}");
 }
 
-/// A real zone may have the name of the sum of further pairs.
 #[test]
-fn further_zone_pairs_share_the_zone_named_other() {
+fn further_zone_pairs_share_the_pair_of_a_zone_named_other() {
     struct Zones;
     impl Network for Zones {
         fn is_local(&self, _: IpAddr) -> bool {
@@ -211,7 +210,7 @@ fn further_zone_pairs_share_the_zone_named_other() {
         table.engine(flowtable(), at(0.0));
         dump(&mut table, 0.0, &[]);
         table.dump_begin(at(1.0));
-        // The zone named `other` comes first, or after all other zones.
+        // The zone named `other` is the first or the last one.
         let number = zones.len();
         for id in zones.chain([0]) {
             table.merge(&counted(many(256 * id), 1000, 2000), at(1.0), &Zones);

@@ -9,7 +9,7 @@ use crate::socket::Protocol;
 const RTM_NEWLINK: u16 = 16;
 const RTM_GETLINK: u16 = 18;
 
-/// Returns a socket with `number` answers in its queue, each for the loopback device.
+/// Returns a socket with `number` queued answers about the loopback device.
 fn with_answers(number: u32) -> Socket {
     let socket = Socket::open(Protocol::Route, SocketFlags::NONBLOCK).expect("a socket");
     let mut of_loopback = [0; 16];
@@ -40,7 +40,7 @@ fn receives_at_most_a_burst_of_datagrams_in_order() {
 }
 
 #[test]
-fn a_truncated_datagram_is_an_error() {
+fn rejects_a_truncated_datagram() {
     let socket = with_answers(1);
     let mut burst = Burst::of(32);
     assert_eq!(burst.receive(&socket).expect("an answer"), 1);

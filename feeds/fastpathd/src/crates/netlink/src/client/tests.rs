@@ -13,7 +13,7 @@ const RTM_GETLINK: u16 = 18;
 const IFINFOMSG: usize = 16;
 
 #[test]
-fn an_answer_may_come_in_several_datagrams() {
+fn joins_an_answer_of_several_datagrams() {
     let mut answer = Answer::default();
     assert!(!answer.add(&message(44, 2, 9, &[1; 5]), 9).expect("well formed"));
     let rest = [message(44, 2, 9, &[5; 4]), message(DONE, 2, 9, &[0; 4])].concat();
@@ -24,7 +24,7 @@ fn an_answer_may_come_in_several_datagrams() {
 }
 
 #[test]
-fn messages_of_an_earlier_answer_are_dropped() {
+fn skips_messages_of_an_earlier_answer() {
     let mut answer = Answer::default();
     let refused = message(2, 0, 8, &(-1_i32).to_ne_bytes());
     let stale = [message(44, 0, 8, &[1; 4]), refused].concat();
@@ -41,14 +41,14 @@ fn detects_an_interrupted_dump() {
 }
 
 #[test]
-fn a_truncated_answer_is_an_error() {
+fn rejects_a_truncated_answer() {
     let mut answer = Answer::default();
     let cut = [200, 0, 0, 0, 1, 1];
     assert!(matches!(answer.add(&cut, 1), Err(RequestError::Malformed)));
 }
 
 #[test]
-fn the_kernel_dumps_the_links_of_this_machine() {
+fn dumps_the_links_of_this_machine() {
     let mut client = Client::open(Protocol::Route).expect("a socket");
     for _ in 0..2 {
         let answer = client.dump(RTM_GETLINK, &[0; IFINFOMSG]).expect("links");
@@ -60,7 +60,7 @@ fn the_kernel_dumps_the_links_of_this_machine() {
 }
 
 #[test]
-fn the_kernel_refuses_a_link_that_does_not_exist() {
+fn reports_the_error_number_for_a_missing_link() {
     let mut link = [0; IFINFOMSG];
     link[4..8].copy_from_slice(&i32::MAX.to_ne_bytes());
     let error = request(Protocol::Route, RTM_GETLINK, &link).expect_err("no such link");
@@ -69,8 +69,8 @@ fn the_kernel_refuses_a_link_that_does_not_exist() {
 }
 
 #[test]
-fn a_refusal_has_the_text_of_the_kernel() {
-    // The kernel has a text for a header that is too short.
+fn a_refusal_has_the_error_text_of_the_kernel() {
+    // The kernel sends a text for a truncated header.
     let mut client = Client::open(Protocol::Route).expect("a socket");
     client.socket.set_strict().expect("Linux 4.20");
     let error = client.dump(RTM_GETLINK, &[0; 4]).expect_err("too short");

@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::attribute::push_attribute;
 
-/// Builds the kernel's error for a request of 20 bytes with sequence number 7.
+/// Builds the kernel's error reply to a request of 20 bytes.
 fn refusal(flags: u16, text: &str) -> Vec<u8> {
     let request = message(40, REQUEST | ACK, 7, &[1, 2, 3, 4]);
     let mut payload = (-22_i32).to_ne_bytes().to_vec();
@@ -42,7 +42,7 @@ fn a_refusal_has_the_text_of_the_extended_acknowledgement() {
 }
 
 #[test]
-fn the_end_of_a_dump_has_the_text_behind_the_error_number() {
+fn a_refused_dump_has_the_text_after_the_error_number() {
     let mut payload = (-22_i32).to_ne_bytes().to_vec();
     push_attribute(&mut payload, ERROR_TEXT, b"Unknown filter\0");
     let Some(Err(refused)) = end(&message(DONE, ACK_TLVS, 1, &payload)) else { panic!() };
@@ -59,22 +59,22 @@ fn messages_round_trip() {
     assert_eq!(first.payload, [1, 2, 3, 4, 5]);
     let second = all.next().expect("a message");
     assert_eq!((second.kind, second.flags, second.seq, second.payload), (17, DUMP, 2, &[][..]));
-    assert!(all.next().is_none() && !all.is_cut());
+    assert!(all.next().is_none() && !all.is_truncated());
 }
 
 #[test]
-fn stops_at_a_message_that_does_not_fit() {
+fn stops_at_an_incomplete_message() {
     let whole = message(16, 0, 1, &[0; 8]);
     for length in 1..whole.len() {
         let mut all = messages(&whole[..length]);
-        assert!(all.next().is_none() && all.is_cut(), "{length}");
+        assert!(all.next().is_none() && all.is_truncated(), "{length}");
     }
     let mut short = whole;
     short[0] = 15;
     assert!(messages(&short).next().is_none());
 }
 
-/// Decodes everything, and returns the number of decoded bytes.
+/// Decodes all messages and returns the number of decoded bytes.
 fn read(bytes: &[u8]) -> usize {
     let read = |message: Message<'_>| {
         let _ = (message.end(), message.is_interrupted(), message.is_content());
@@ -84,7 +84,7 @@ fn read(bytes: &[u8]) -> usize {
 }
 
 #[test]
-fn a_refusal_with_any_byte_changed_is_read_without_panic() {
+fn reads_a_refusal_with_any_byte_changed_without_panic() {
     for flags in [0, ACK_TLVS, ACK_TLVS | CAPPED] {
         let whole = refusal(flags, "text\0");
         for at in 0..whole.len() {
@@ -99,7 +99,7 @@ fn a_refusal_with_any_byte_changed_is_read_without_panic() {
 
 proptest! {
     #[test]
-    fn any_bytes_are_read_without_panic(bytes in prop::collection::vec(any::<u8>(), 0..300)) {
+    fn reads_any_bytes_without_panic(bytes in prop::collection::vec(any::<u8>(), 0..300)) {
         prop_assert!(read(&bytes) <= bytes.len());
     }
 }

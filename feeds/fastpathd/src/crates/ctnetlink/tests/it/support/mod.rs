@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Runs tests in a thread's own network namespace, with connections over its loopback.
+//! Runs tests in a network namespace, with connections over loopback.
 #![expect(unsafe_code, reason = "the test runs in a network namespace of its own")]
 
 pub(crate) mod recording;
@@ -26,7 +26,7 @@ pub(crate) fn in_namespace<F: Future<Output = ()>>(test: impl FnOnce() -> F + Se
         return;
     }
     let run = move || {
-        // SAFETY: only this thread enters the namespace, and it runs only this test.
+        // SAFETY: only this thread enters the namespace, and it runs nothing but this test.
         unsafe { rustix::thread::unshare_unsafe(rustix::thread::UnshareFlags::NEWNET) }
             .expect("a network namespace");
         if !std::path::Path::new("/proc/sys/net/netfilter/nf_conntrack_acct").exists() {
@@ -35,7 +35,7 @@ pub(crate) fn in_namespace<F: Future<Output = ()>>(test: impl FnOnce() -> F + Se
         }
         shell("ip link set lo up", "");
         shell("nft -f -", RULES);
-        // /proc/sys/net shows the first thread's namespace, so write from a child in ours.
+        // /proc/sys/net belongs to the namespace of the main thread, so write from a child process.
         shell("sh -c 'echo 1 > /proc/sys/net/netfilter/nf_conntrack_acct'", "");
         let mut runtime = tokio::runtime::Builder::new_current_thread();
         let runtime = runtime.enable_all().build().expect("a runtime");
@@ -53,7 +53,7 @@ pub(crate) fn shell(command: &str, input: &str) {
     assert!(child.wait().expect("ended").success(), "{command}");
 }
 
-/// Exchanges a question and an answer between two sockets and returns them.
+/// Exchanges a datagram in each direction between two sockets and returns the sockets.
 pub(crate) fn talk() -> (UdpSocket, UdpSocket) {
     let client = UdpSocket::bind("127.0.0.1:0").expect("bound");
     let server = UdpSocket::bind("127.0.0.2:0").expect("bound");

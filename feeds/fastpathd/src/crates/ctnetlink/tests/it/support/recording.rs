@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! A dump recorded from a 6.18 kernel, with as many kinds of entries as loopback allows: `cargo run
-//! -p flows --example scale -- fixture tests/data/kinds.nl`.
+//! A dump recorded from Linux 6.18, with as many kinds of entries as loopback allows. Made with
+//! `cargo run -p flows --example scale -- fixture tests/data/kinds.nl`.
 
 use std::sync::LazyLock;
 
-/// The dump in this machine's byte order; it was recorded on x86.
+/// The dump in native byte order; the recording is little-endian.
 pub(crate) static KINDS: LazyLock<Vec<u8>> = LazyLock::new(|| {
     let mut bytes = include_bytes!("../../data/kinds.nl").to_vec();
     if cfg!(target_endian = "big") {
@@ -13,8 +13,8 @@ pub(crate) static KINDS: LazyLock<Vec<u8>> = LazyLock::new(|| {
     bytes
 });
 
-/// Converts the fields in native order: `struct nlmsghdr`, and the attribute headers behind `struct
-/// nfgenmsg`. Conntrack's values are big-endian everywhere.
+/// Swaps the fields with native byte order: `struct nlmsghdr` and the attribute headers. Values of
+/// conntrack are always big-endian.
 fn turn_messages(mut bytes: &mut [u8]) {
     while let Some(head) = bytes.first_chunk::<4>() {
         let length = u32::from_le_bytes(*head) as usize;

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Tests that a flood cannot fill the table and leaves room for connections in use.
 
 use std::net::{IpAddr, Ipv4Addr};
 
@@ -70,14 +69,13 @@ fn dump(table: &mut FlowTable, entries: impl Iterator<Item = Entry>) {
 }
 
 #[test]
-fn half_open_connections_take_half_of_the_places() {
+fn half_open_connections_fill_at_most_half_of_the_table() {
     let mut table = table_of(8);
     let event = |table: &mut FlowTable, event| table.event(&event, Now::default(), &Nowhere);
     for id in 0..100 {
         event(&mut table, Event::New(half_open(id)));
     }
     assert_eq!(table.len(), 4);
-    // Connection 50 found no room at its first event.
     event(&mut table, Event::Update(established(50)));
     assert_eq!(table.len(), 5);
     for id in 100..200 {
@@ -107,12 +105,12 @@ fn a_failed_dump_keeps_the_count_of_entries_without_a_place() {
         table.unlisted()
     };
     assert_eq!(failed(&mut table, 10), 6);
-    assert_eq!(failed(&mut table, 5), 6, "the dump may have lacked the others");
+    assert_eq!(failed(&mut table, 5), 6, "the dump may be incomplete");
     assert_eq!(failed(&mut table, 100), 96);
 }
 
 #[test]
-fn answered_datagrams_are_in_use_and_answered_handshakes_are_not() {
+fn answered_udp_flows_are_in_use_and_incomplete_handshakes_are_not() {
     let places = Capacity { most: 8, ..Capacity::default() };
     let answered = Status::CONFIRMED | Status::SEEN_REPLY;
     assert!(!places.has_one(4, &entry(1, answered, TcpState::SynRecv)));

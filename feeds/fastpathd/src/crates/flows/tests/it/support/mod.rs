@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Small router for the tests: two VLANs, a WAN, and entries as the kernel sends them.
+//! A router with two VLANs and a WAN, and conntrack entries, for tests.
 
 pub(crate) mod offload;
 
@@ -46,11 +46,11 @@ pub(crate) fn side(device: &str, vlan: u16, zone: &str, port: &str) -> Side {
     }
 }
 
-/// Device index of the guest network; any other index means the WAN.
+/// Device index of the guest network; any other index is the WAN.
 pub(crate) const GUEST: u32 = 20;
 
-/// 10.10.0.0/16 and `fd00:10::/32` are in VLAN 10, 10.20.0.0/16 in VLAN 20, 10.0.0.1 and 100.64.0.1
-/// on the router, 172.16.0.0/16 nowhere, all others behind the WAN.
+/// 10.10.0.0/16 and `fd00:10::/32` are in VLAN 10, and 10.20.0.0/16 is in VLAN 20. 10.0.0.1 and
+/// 100.64.0.1 belong to the router, 172.16.0.0/16 has no route, and the WAN has the default route.
 pub(crate) struct Net {
     pub(crate) generation: u64,
     pub(crate) lan: Side,
@@ -59,7 +59,7 @@ pub(crate) struct Net {
     pub(crate) desk: &'static str,
     /// A routing rule matches this address.
     pub(crate) policy: Option<IpAddr>,
-    /// How packets of `policy` with a mark are routed.
+    /// Routing of packets of `policy` by mark.
     pub(crate) routing: fn(u32) -> Routing,
 }
 
@@ -119,7 +119,7 @@ pub(crate) fn tuple(proto: u8, src: &str, sport: u16, dst: &str, dport: u16) -> 
     Tuple { src: address(src), dst: address(dst), proto, sport, dport }
 }
 
-/// Returns an established connection without NAT, seen both ways, with counters 0.
+/// Returns an established connection without NAT, with counters 0.
 pub(crate) fn entry(id: u32, orig: Tuple) -> Entry {
     let Tuple { src, dst, proto, sport, dport } = orig;
     Entry {
@@ -139,7 +139,6 @@ pub(crate) fn entry(id: u32, orig: Tuple) -> Entry {
     }
 }
 
-/// Returns a connection of the desk to a web server on the Internet.
 pub(crate) fn web(id: u32) -> Entry {
     let port = 40_000 + u16::try_from(id % 20_000).expect("small");
     entry(id, tuple(TCP, "10.10.0.2", port, "192.0.2.80", 443))
@@ -156,14 +155,13 @@ pub(crate) fn with_status(mut entry: Entry, bits: Status) -> Entry {
     entry
 }
 
-/// Returns the entry as the kernel reports it once it is offloaded.
 pub(crate) fn offloaded(entry: Entry) -> Entry {
     let mut entry = with_status(entry, Status::OFFLOAD);
     (entry.timeout_s, entry.tcp_state) = (None, None);
     entry
 }
 
-/// Returns the entry as in an event, without counters.
+/// Returns the entry without counters, as in an event.
 pub(crate) fn uncounted(mut entry: Entry) -> Entry {
     (entry.orig_counters, entry.reply_counters) = (None, None);
     entry
@@ -181,7 +179,6 @@ pub(crate) fn flowtable() -> EngineState {
     EngineState { engine: Engine::Flowtable, ..EngineState::default() }
 }
 
-/// Returns a network with programs on all devices and no flowtable.
 pub(crate) fn with_programs() -> Net {
     let mut net = Net::default();
     for side in [&mut net.lan, &mut net.guest, &mut net.wan] {
@@ -202,7 +199,6 @@ pub(crate) fn dump_in(table: &mut FlowTable, seconds: f64, entries: &[Entry], ne
     table.dump_end(at(seconds), true);
 }
 
-/// Returns the rows of `query` as objects.
 pub(crate) fn rows(table: &FlowTable, seconds: f64, query: &Value) -> Vec<Value> {
     let query = FlowsQuery::parse(query).expect("a query");
     let page = table.query(&query, at(seconds)).expect("a page");
@@ -212,13 +208,11 @@ pub(crate) fn rows(table: &FlowTable, seconds: f64, query: &Value) -> Vec<Value>
     cells(&page).into_iter().map(object).collect()
 }
 
-/// Returns the rows of a page as serialized.
 pub(crate) fn cells(page: &FlowPage<'_>) -> Vec<Vec<Value>> {
     let rows = serde_json::to_value(&page.rows).expect("JSON");
     serde_json::from_value(rows).expect("rows")
 }
 
-/// Returns the flow in the reply of `flow`.
 pub(crate) fn named(detail: &FlowDetail<'_>) -> Value {
     serde_json::to_value(detail).expect("JSON")["flow"].take()
 }
@@ -237,7 +231,7 @@ pub(crate) const BYPASS: u32 = 0x4000_0000;
 pub(crate) const SPENT: u32 = 0x2000_0000;
 pub(crate) const BUDGET: u64 = 1_000_000;
 
-/// Inspects everything, with a budget of a million bytes.
+/// Returns settings that inspect everything, with a budget of [`BUDGET`] bytes.
 pub(crate) fn inspection() -> InspectionState {
     InspectionState {
         gate: Some(Gate::Queue),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Flows and the requests for the eBPF engine.
+//! Helpers for requests to the eBPF engine.
 
 use ctnetlink::{Entry, Event, Status};
 use flows::{EngineState, FlowTable, OffloadRequest};
@@ -13,7 +13,7 @@ pub(crate) fn ebpf() -> EngineState {
     EngineState { engine: Engine::Ebpf, passed: PASSED, ..EngineState::default() }
 }
 
-/// Returns the entry with the mark bits of both directions set.
+/// Returns the entry with the `passed` bits of both directions.
 pub(crate) fn passed(entry: Entry) -> Entry {
     Entry { mark: entry.mark | PASSED[0] | PASSED[1], ..entry }
 }
@@ -27,7 +27,7 @@ pub(crate) fn table() -> FlowTable {
 
 pub(crate) fn update(table: &mut FlowTable, seconds: f64, entry: Entry, net: &Net) {
     let entry = passed(uncounted(entry));
-    // The mark counts only for a connection that is known from its first event.
+    // The mark counts only for connections whose first event was seen.
     if table.is_empty() {
         table.event(&Event::New(Entry { status: Status::CONFIRMED, ..entry }), at(seconds), net);
     }
@@ -57,7 +57,6 @@ pub(crate) fn start(
     assert_eq!(table.offload_requests(), [OffloadRequest::Start(connection.id)]);
 }
 
-/// Offloads a flow at second 1 and returns its id.
 pub(crate) fn offloaded_flow(table: &mut FlowTable, entry: Entry) -> u64 {
     update(table, 1.0, entry, &with_programs());
     let connection = requested(table);
