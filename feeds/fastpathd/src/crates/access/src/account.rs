@@ -16,13 +16,12 @@ impl Default for Accounts {
 }
 
 impl Accounts {
-    /// Uses other files, for tests.
     pub(crate) fn at(logins: PathBuf, users: PathBuf, shadow: PathBuf) -> Self {
         Self { logins, users, shadow }
     }
 
-    /// Returns whether an account has this name. A file that cannot be parsed allows no login, so
-    /// its names count as unknown.
+    /// Returns whether an account has this name. An invalid file allows no login, so its names
+    /// count as unknown.
     pub(crate) fn has(&self, name: &str) -> bool {
         self.logins().of("login").any(|login| is_of(login, name))
             || text(&self.users).lines().any(|user| user.split(':').next() == Some(name))

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Tokens that identify browsers of earlier logins, for separate counts in the throttle: a random
-//! number and its HMAC-SHA-256 with the user name. A token replaces no password. Also the nonces of
-//! `begin`: a time and its HMAC, under a key that is renewed at boot.
+//! Browser tokens and login nonces. A token is a random number with an HMAC-SHA-256 over number and
+//! name; the throttle counts its failures separately. A nonce is a time with its HMAC, under a
+//! key that is renewed at boot. A login with a token still needs the password.
 
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, Read, Write};
@@ -13,33 +13,31 @@ use base64ct::{Base64UrlUnpadded, Encoding};
 use hmac::{Hmac, KeyInit, Mac};
 use sha2::Sha256;
 
-/// Key of tokens, readable only by root. sysupgrade and backups include it, like the accounts.
+/// Key of tokens. sysupgrade and backups include it, like the accounts.
 pub(crate) const KEY: &str = "/etc/fastpath/access.key";
 /// Key of nonces, in memory.
 pub(crate) const NONCE_KEY: &str = "/var/run/fastpath-access.key";
 pub(crate) const NONCE_LIFETIME: Duration = Duration::from_secs(60);
 /// Bytes of a key: one block of SHA-256.
 const BYTES: usize = 64;
-/// Bytes of a token's random number.
 const NUMBER: usize = 16;
 /// Length of the random number in base64.
 const NUMBER_TEXT: usize = 22;
 
-/// Distinguishes the HMAC of a nonce from that of a token: no token's number contains a dot.
+/// User name in the HMAC of a nonce. Keeps a token from being valid as a nonce.
 const NONCE: &str = ".nonce";
 
-/// Key of tokens or of nonces.
 pub(crate) struct Key([u8; BYTES]);
 
 impl Key {
-    /// Reads the key from a file; `None` if the file is missing or has another size.
+    /// Reads a key. `None` if the file is missing or has another size.
     pub(crate) fn stored(file: &Path) -> Option<Self> {
         let mut bytes = Vec::new();
         File::open(file).ok()?.take(BYTES as u64 + 1).read_to_end(&mut bytes).ok()?;
         bytes.try_into().ok().map(Self)
     }
 
-    /// Reads the key from a file, and creates it on first use.
+    /// Reads the key, or creates it on first use.
     ///
     /// # Errors
     /// The file cannot be written, for example because the flash is full.
@@ -51,7 +49,7 @@ impl Key {
         if let Some(folder) = file.parent() {
             DirBuilder::new().recursive(true).mode(0o755).create(folder)?;
         }
-        // If two first logins race, one token becomes invalid; the next login replaces it.
+        // Two concurrent first logins both create a key, and one of their tokens becomes invalid.
         let aside = file.with_extension(std::process::id().to_string());
         let written = OpenOptions::new()
             .write(true)
@@ -66,17 +64,13 @@ impl Key {
         written.map(|()| key)
     }
 
-    /// Creates a token for a user name.
-    ///
-    /// # Errors
-    /// The kernel gave no random bytes.
     pub(crate) fn token(&self, name: &str) -> io::Result<String> {
         let number = Base64UrlUnpadded::encode_string(&random::<NUMBER>()?);
         let seal = self.seal(name, &number).finalize().into_bytes();
         Ok(format!("{number}.{}", Base64UrlUnpadded::encode_string(&seal)))
     }
 
-    /// Returns the random number of a token; `None` unless this router issued it for this name.
+    /// Returns the random number of a token. `None` unless this router issued it for this name.
     pub(crate) fn browser(&self, name: &str, token: &str) -> Option<String> {
         let (number, seal) = token.split_once('.')?;
         let seal = Base64UrlUnpadded::decode_vec(seal).ok()?;
@@ -85,14 +79,12 @@ impl Key {
         valid.then(|| number.to_owned())
     }
 
-    /// Creates a nonce with the current time since boot.
     pub(crate) fn nonce(&self, now: Duration) -> String {
         let made = now.as_millis().to_string();
         let seal = self.seal(NONCE, &made).finalize().into_bytes();
         format!("{made}.{}", Base64UrlUnpadded::encode_string(&seal))
     }
 
-    /// Returns whether a nonce was made with this key and has not expired.
     pub(crate) fn is_fresh(&self, nonce: &str, now: Duration) -> bool {
         let Some((made, seal)) = nonce.split_once('.') else { return false };
         let Ok(seal) = Base64UrlUnpadded::decode_vec(seal) else { return false };
@@ -103,7 +95,7 @@ impl Key {
     }
 
     fn seal(&self, name: &str, number: &str) -> Hmac<Sha256> {
-        // The number has a fixed length, so different pairs never give the same text.
+        // Numbers have a fixed length, so different pairs never concatenate to the same text.
         Hmac::new(&self.0.into()).chain_update(number).chain_update(name)
     }
 }

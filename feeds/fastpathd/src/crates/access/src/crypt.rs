@@ -9,10 +9,6 @@ use sha_crypt::{PasswordHasher, ShaCrypt};
 /// Bytes of a salt: 16 characters in base64, the maximum of `crypt(3)`.
 const SALT: usize = 12;
 
-/// Hashes `password` with a new salt.
-///
-/// # Errors
-/// The kernel gave no random bytes.
 pub(crate) fn hash(password: &str) -> std::io::Result<String> {
     let mut salt = [0u8; SALT];
     std::fs::File::open("/dev/urandom")?.read_exact(&mut salt)?;

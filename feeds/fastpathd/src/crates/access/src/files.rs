@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Command `fastpath-rpcd secrets`: makes files of `/etc/config` with secrets inaccessible to other
-//! users. `uci` and our own writer keep the mode of a file.
+//! Command `fastpath-rpcd secrets`: removes other users' access to files of `/etc/config` that
+//! contain secrets. `uci` and our writer keep the mode of a file.
 
 use std::fs::{self, DirEntry, Permissions};
 use std::io;
@@ -12,7 +12,7 @@ use crate::journal;
 
 const FOLDER: &str = "/etc/config";
 
-/// Restricts all files with secrets. A failure is logged, and the next start retries.
+/// Restricts all files with secrets. The next start of the service retries a failure.
 #[must_use]
 pub fn close_secrets(_: &[String]) -> ExitCode {
     match close(Path::new(FOLDER)) {
@@ -24,11 +24,7 @@ pub fn close_secrets(_: &[String]) -> ExitCode {
     }
 }
 
-/// Closes all files with secrets.
-///
-/// # Errors
-///
-/// The last error; the other files are closed.
+/// Restricts all files with secrets. An error does not stop the loop; returns the last one.
 fn close(folder: &Path) -> io::Result<()> {
     let mut closed = Ok(());
     for entry in fs::read_dir(folder)? {
@@ -39,7 +35,7 @@ fn close(folder: &Path) -> io::Result<()> {
 
 fn close_file(entry: &DirEntry) -> io::Result<()> {
     let metadata = entry.metadata()?;
-    // A group other than root was chosen on purpose and keeps its access.
+    // The administrator chose a group other than root, so that group keeps its access.
     let closed = metadata.mode() & if metadata.gid() == 0 { !0o077 } else { !0o007 };
     if metadata.is_file() && metadata.mode() != closed && holds_secret(&entry.path()) {
         fs::set_permissions(entry.path(), Permissions::from_mode(closed & 0o7777))?;
@@ -47,8 +43,7 @@ fn close_file(entry: &DirEntry) -> io::Result<()> {
     Ok(())
 }
 
-/// Returns whether a file contains a secret. A file that cannot be read or parsed might, so it
-/// counts.
+/// Returns whether a file may contain a secret. Includes files that cannot be read or parsed.
 fn holds_secret(path: &Path) -> bool {
     let Ok(text) = fs::read(path) else { return true };
     uci::parse(&text).map_or(true, |package| config::secret::holds_secret(&package))
@@ -72,7 +67,6 @@ mod tests {
             let file = folder.join(name);
             fs::write(&file, text).unwrap();
             fs::set_permissions(&file, Permissions::from_mode(mode)).unwrap();
-            // The files belong to the group of the test, which may not be root.
             let group = fs::metadata(&file).unwrap().gid();
             let expected = if group == 0 { expected } else { mode & !0o007 & (expected | 0o070) };
             close(&folder).unwrap();

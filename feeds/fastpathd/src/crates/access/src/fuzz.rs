@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Private parsers of this crate for the fuzz targets: a `login` on a bus without rpcd.
+//! Fuzz target for `login`, on a bus without rpcd.
 
 use std::path::{Path, PathBuf};
 
@@ -9,7 +9,7 @@ use crate::account::Accounts;
 use crate::login::{Files, begin, login};
 use crate::record::Record;
 
-/// Answers one `login`. `folder` gets the record of failures and the keys.
+/// Handles one `login`. `folder` stores the record of failures and the keys.
 ///
 /// # Errors
 /// The refusal of the login.

@@ -3,9 +3,8 @@
 
 use std::os::unix::net::UnixDatagram;
 
-/// Facility "auth" (4), severity "warning" (4).
+// syslog priorities (RFC 5424): facility × 8 + severity.
 const WARNING: u8 = 4 * 8 + 4;
-/// Facility "auth" (4), severity "info" (6).
 const INFO: u8 = 4 * 8 + 6;
 
 pub(crate) fn warn(text: &str) {
@@ -16,7 +15,7 @@ pub(crate) fn info(text: &str) {
     send(INFO, text);
 }
 
-/// Sends a message. Errors are ignored, because a login must work without a log.
+/// Sends a message. Ignores errors, because a login must work without a log.
 fn send(priority: u8, text: &str) {
     let line = format!("<{priority}>fastpath-access: {text}");
     if let Ok(socket) = UnixDatagram::unbound() {
@@ -24,7 +23,7 @@ fn send(priority: u8, text: &str) {
     }
 }
 
-/// Escapes a name from the network and cuts it to 32 characters for the log.
+/// Escapes a name from the network and truncates it to 32 characters.
 pub(crate) fn spelled(name: &str) -> String {
     let mut text: String = name.chars().take(32).flat_map(char::escape_default).collect();
     if name.chars().count() > 32 {

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The ubus object `fastpath.access`: logins that slow down guessing.
+//! The ubus object `fastpath.access`: throttled logins of the page.
 //!
-//! rpcd's `session login` answers without delay, and anybody who reaches the page may call it.
-//! [`OBJECT`] calls it for the page and delays attempts after a few wrong passwords, longer with
-//! each one; [`LoginThrottle`] counts browsers of earlier logins separately, so that guessing does
-//! not lock out their users. Users on the router call `session login` on the bus, or need no
-//! session, and are never refused.
+//! rpcd's `session login` does not limit password guessing. [`OBJECT`] calls it for the page and
+//! delays attempts after a few wrong passwords, longer with each one. [`LoginThrottle`] counts
+//! browsers of earlier logins separately, so that guessing does not lock out their users. Programs
+//! on the router call `session login` directly and are not throttled.
 
 mod account;
 mod browser;

@@ -15,15 +15,14 @@ use crate::record::Record;
 use crate::throttle::Client;
 
 /// Time after boot during which accounts without a password may log in. rpcd accepts any password
-/// for them, so a DNS-rebinding page could log in, too.
+/// for them, so a DNS-rebinding page could log in as well.
 const EMPTY_PASSWORD_WINDOW: Duration = Duration::from_secs(15 * 60);
-/// Minimum bytes of a password for an account.
 const MIN_PASSWORD_LEN: usize = 8;
-/// Maximum bytes that `crypt(3)` reads completely on every libc.
+/// Maximum length in bytes that `crypt(3)` of every libc supports.
 const MAX_PASSWORD_LEN: usize = 256;
 
 config::coded! {
-    /// Why a login or a hash is refused.
+    /// Reason for a refusal.
     pub enum LoginReason {
         Wrong = "wrong-password", "wrong name or password";
         Nonce = "nonce", "call fastpath.access begin, and login with its nonce within a minute";
@@ -36,7 +35,6 @@ config::coded! {
     }
 }
 
-/// The object of `schema/access`.
 pub const OBJECT: Object = Object {
     name: "fastpath.access",
     methods: &[
@@ -78,9 +76,9 @@ impl Default for Files {
     }
 }
 
-/// Returns a nonce for `login`. A web page of another origin can send a login, but not read it.
+/// Returns a nonce for `login`. A page of another origin cannot read it, so it cannot log in.
 pub(crate) fn begin(files: &Files) -> Result<Map, Refusal> {
-    // The lock of the record keeps two first calls from creating two keys.
+    // The lock of the record prevents concurrent calls from creating two keys.
     let made =
         files.record.update(|_, now| Key::of_file(&files.nonce_key).map(|key| key.nonce(now)));
     let nonce = made.map_err(|error| unusable(&error))?.map_err(|error| {
@@ -90,7 +88,7 @@ pub(crate) fn begin(files: &Files) -> Result<Map, Refusal> {
     Ok(map([("nonce", nonce.into()), ("valid_s", NONCE_LIFETIME.as_secs().into())]))
 }
 
-/// Hashes a password for `/etc/config/rpcd`, so that drafts never contain the password itself.
+/// Hashes a password for `/etc/config/rpcd`, so that drafts never contain the password.
 fn hash(call: &Call) -> Result<Map, Refusal> {
     let password = call.text("password")?.unwrap_or_default();
     if !(MIN_PASSWORD_LEN..=MAX_PASSWORD_LEN).contains(&password.len()) {
@@ -104,7 +102,7 @@ fn hash(call: &Call) -> Result<Map, Refusal> {
     Ok(map([("hash", hash.into())]))
 }
 
-/// Admits an attempt and counts it as failed. An attempt without a fresh nonce is not counted.
+/// Admits an attempt and counts it as failed. Refuses an attempt without a fresh nonce, uncounted.
 fn admit(files: &Files, attempt: &Attempt, client: Client<'_>) -> Result<(), Refusal> {
     let admitted = files.record.update(|throttle, now| {
         let key = Key::stored(&files.nonce_key);
@@ -117,7 +115,7 @@ fn admit(files: &Files, attempt: &Attempt, client: Client<'_>) -> Result<(), Ref
             let refusal = Refusal::new("denied", LoginReason::Empty { minutes });
             return Err(refusal.with("wait_s", json!(0)));
         }
-        throttle.admit(client, now).map(|_| ()).map_err(slow)
+        throttle.admit(client, now).map(|_| ()).map_err(wait_refusal)
     });
     admitted.map_err(|error| unusable(&error))?
 }
@@ -165,8 +163,8 @@ pub(crate) async fn login(call: Call, files: Files) -> Result<Map, Refusal> {
             let failures = record
                 .update(|throttle, _| throttle.passed(client))
                 .map_err(|error| unusable(&error))?;
-            journal::info(&passed_words(name, failures));
-            let token = if browser.is_some() { Ok(token.clone()) } else { new(key, name) };
+            journal::info(&login_message(name, failures));
+            let token = if browser.is_some() { Ok(token.clone()) } else { new_token(key, name) };
             match token {
                 Ok(token) => {
                     session.insert("browser".to_owned(), token.into());
@@ -180,7 +178,7 @@ pub(crate) async fn login(call: Call, files: Files) -> Result<Map, Refusal> {
             }
             Ok(session)
         }
-        Err(error) if wrong(&error) => {
+        Err(error) if is_wrong_password(&error) => {
             let wait = record
                 .update(|throttle, now| throttle.wait(client, now))
                 .map_err(|error| unusable(&error))?;
@@ -198,16 +196,17 @@ pub(crate) async fn login(call: Call, files: Files) -> Result<Map, Refusal> {
     }
 }
 
-fn new(key: &Path, name: &str) -> std::io::Result<String> {
+fn new_token(key: &Path, name: &str) -> std::io::Result<String> {
     Key::of_file(key)?.token(name)
 }
 
-/// Returns whether rpcd refused the name or the password; it does not distinguish the two.
-fn wrong(error: &BusError) -> bool {
+/// Returns whether rpcd refused the login; rpcd does not distinguish a wrong name from a wrong
+/// password.
+fn is_wrong_password(error: &BusError) -> bool {
     error.status() == Status::PermissionDenied
 }
 
-fn passed_words(name: &str, failures: u32) -> String {
+fn login_message(name: &str, failures: u32) -> String {
     let name = journal::spelled(name);
     match failures {
         0 => format!("{name} logged in"),
@@ -215,7 +214,7 @@ fn passed_words(name: &str, failures: u32) -> String {
     }
 }
 
-fn slow(wait: Duration) -> Refusal {
+fn wait_refusal(wait: Duration) -> Refusal {
     let wait_s = whole_seconds(wait);
     Refusal::new("wait", LoginReason::Wait { wait_s }).with("wait_s", Value::from(wait_s))
 }
@@ -224,7 +223,7 @@ fn unusable(error: &crate::RecordError) -> Refusal {
     Refusal::new("failed", error.reason())
 }
 
-/// Rounds up, so that a retry after this time is never too early.
+/// Rounds up, so that a retry after the delay is never too early.
 fn whole_seconds(wait: Duration) -> u64 {
     wait.as_secs() + u64::from(wait.subsec_nanos() > 0)
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The record of failed logins, `/var/run/fastpath-access.json`. Processes lock, read and write it
-//! in turn, with times of `/proc/uptime`.
+//! The record of failed logins, shared by all processes under a file lock. Its times are those of
+//! `/proc/uptime`.
 
 use std::fs::{File, Metadata, OpenOptions};
 use std::io::{Read, Write};
@@ -12,12 +12,11 @@ use plugin::CallReason;
 
 use crate::throttle::LoginThrottle;
 
-/// In memory, in a folder where only root can create files.
+/// A file in memory, in a folder where only root can create files.
 const FILE: &str = "/var/run/fastpath-access.json";
-/// Read limit in bytes, above any real size: 64 names, and 16 browsers of 100 bytes per account.
+/// Read limit in bytes. A record has up to 64 names, and 16 browsers of 100 bytes per account.
 const MAX_FILE_LEN: u64 = 1024 * 1024;
 
-/// The record or the clock could not be used.
 #[derive(Debug)]
 pub struct RecordError {
     attempt: &'static str,
@@ -40,7 +39,6 @@ impl std::fmt::Display for RecordError {
 
 impl std::error::Error for RecordError {}
 
-/// Paths of the record and of the clock.
 #[derive(Clone, Debug)]
 pub struct Record {
     file: PathBuf,
@@ -54,17 +52,13 @@ impl Default for Record {
 }
 
 impl Record {
-    /// Uses another file and another clock, for tests.
     #[must_use]
     pub fn at(file: PathBuf, uptime: PathBuf) -> Self {
         Self { file, uptime }
     }
 
-    /// Runs `work` on the throttle under an exclusive lock. An invalid file counts as empty, since
-    /// a login must not depend on it and only root can write it.
-    ///
-    /// # Errors
-    /// See [`RecordError`].
+    /// Runs `work` on the throttle under an exclusive lock. An invalid file counts as empty, so
+    /// that it cannot prevent a login.
     pub fn update<T>(
         &self,
         work: impl FnOnce(&mut LoginThrottle, Duration) -> T,
@@ -83,7 +77,7 @@ impl Record {
         Ok(result)
     }
 
-    /// Opens and locks the file that has the name now: another process may replace it meanwhile.
+    /// Opens and locks the file. Retries if another process replaced it between the two steps.
     fn open(&self) -> Result<File, RecordError> {
         let mut options = OpenOptions::new();
         options.read(true).write(true).create(true).truncate(false).mode(0o600);
@@ -97,8 +91,7 @@ impl Record {
         }
     }
 
-    /// Replaces the file at once: a half-written record would count as empty, which would reset all
-    /// delays.
+    /// Replaces the file atomically, because a half-written record would reset all delays.
     fn write(&self, throttle: &LoginThrottle) -> Result<(), RecordError> {
         let text = serde_json::to_string(throttle).unwrap_or_default();
         let new = self.file.with_extension("new");
@@ -135,7 +128,6 @@ mod tests {
     use super::*;
     use crate::throttle::Client;
 
-    /// Creates a folder for one test, with a clock that stands at 100.25 s.
     fn place(name: &str) -> (PathBuf, Record) {
         let folder = std::env::temp_dir().join(format!("access-{}-{name}", std::process::id()));
         let _ = std::fs::remove_dir_all(&folder);

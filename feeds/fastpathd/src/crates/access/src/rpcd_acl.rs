@@ -2,9 +2,8 @@
 //! Commands `fastpath-rpcd login close` and `login open`: remove or restore the web's grant for
 //! rpcd's `session login`, which does not delay guesses.
 //!
-//! Grants can be removed only from the file that gives them, here `acl.d/unauthenticated.json` of
-//! rpcd's package. `LuCI` does not need this grant: its pages log in within uhttpd, on the bus and
-//! as root.
+//! A grant can be removed only in the file that declares it, `acl.d/unauthenticated.json` of rpcd's
+//! package. `LuCI` does not need this grant, because it logs in from within uhttpd as root.
 
 use std::fs::File;
 use std::io::Write;
@@ -14,21 +13,19 @@ use std::process::{Command, ExitCode};
 use plugin::process::{self, Limits};
 use serde_json::{Value, json};
 
-/// rpcd reads the grants at its start and on reload, when it executes itself again and keeps its
-/// sessions.
+/// rpcd reads grants only at start and on reload. A reload keeps its sessions.
 const RPCD: &str = "/etc/init.d/rpcd";
-/// File of rpcd's package.
 const FILE: &str = "/usr/share/rpcd/acl.d/unauthenticated.json";
-/// The start of fastpathd waits for the reload, and the init script would wait for procd
-/// indefinitely. Memory is not limited, since services would inherit the limit.
+/// Limits of a reload. fastpathd's start waits for it, and rpcd's init script could wait for procd
+/// without end. Memory is unlimited, because services would inherit the limit.
 const RELOAD: Limits = Limits { resources: false, ..Limits::short(20) };
 
 /// Removes the grant (`close`) or restores it (`open`), and reloads rpcd if something changed.
 #[must_use]
 pub fn login_grant(words: &[String]) -> ExitCode {
     let done = match words {
-        [word] if word == "close" => settle(Path::new(FILE), true, Path::new(RPCD), RELOAD),
-        [word] if word == "open" => settle(Path::new(FILE), false, Path::new(RPCD), RELOAD),
+        [word] if word == "close" => apply(Path::new(FILE), true, Path::new(RPCD), RELOAD),
+        [word] if word == "open" => apply(Path::new(FILE), false, Path::new(RPCD), RELOAD),
         _ => Err("usage: fastpath-rpcd login close|open".to_owned()),
     };
     match done {
@@ -40,8 +37,8 @@ pub fn login_grant(words: &[String]) -> ExitCode {
     }
 }
 
-fn settle(file: &Path, closed: bool, rpcd: &Path, limits: Limits) -> Result<(), String> {
-    if !turn(file, closed)? || !rpcd.exists() {
+fn apply(file: &Path, closed: bool, rpcd: &Path, limits: Limits) -> Result<(), String> {
+    if !set_grant(file, closed)? || !rpcd.exists() {
         return Ok(());
     }
     let failed = |cause: &dyn std::fmt::Display| format!("{} reload: {cause}", rpcd.display());
@@ -56,18 +53,17 @@ fn settle(file: &Path, closed: bool, rpcd: &Path, limits: Limits) -> Result<(), 
     Err(failed(&end))
 }
 
-/// Writes the grant as wanted. Returns whether the file changed.
-fn turn(file: &Path, closed: bool) -> Result<bool, String> {
+/// Removes or adds the grant. Returns whether the file changed.
+fn set_grant(file: &Path, closed: bool) -> Result<bool, String> {
     let failed =
         |what: &str, cause: &dyn std::fmt::Display| format!("{what} {}: {cause}", file.display());
     let text = std::fs::read_to_string(file).map_err(|cause| failed("reading", &cause))?;
     let before: Value = serde_json::from_str(&text).map_err(|cause| failed("reading", &cause))?;
-    let after = turned(&before, closed);
+    let after = with_grant(&before, closed);
     if after == before {
         return Ok(false);
     }
-    // Rename a complete file, so that rpcd never reads half of it. Sync it first: after a power cut
-    // it could be empty, and then every login over the web would fail.
+    // Sync before the rename: an empty file after a power cut would make every web login fail.
     let aside = file.with_extension("new");
     let written = File::create(&aside).and_then(|mut new| {
         new.write_all(format!("{after:#}\n").as_bytes())?;
@@ -78,8 +74,7 @@ fn turn(file: &Path, closed: bool) -> Result<bool, String> {
     Ok(true)
 }
 
-/// Returns the groups with the grant added or removed, and everything else unchanged.
-fn turned(groups: &Value, closed: bool) -> Value {
+fn with_grant(groups: &Value, closed: bool) -> Value {
     let mut groups = groups.clone();
     let place = "/unauthenticated/read/ubus/session";
     if let Some(Value::Array(methods)) = groups.pointer_mut(place) {
@@ -105,21 +100,22 @@ mod tests {
     }
 
     #[test]
-    fn removes_and_restores_only_the_login() {
-        assert_eq!(turned(&groups(&["access", "login"]), true), groups(&["access"]));
-        assert_eq!(turned(&groups(&["access"]), false), groups(&["access", "login"]));
-        assert_eq!(turned(&groups(&["access", "login"]), false), groups(&["access", "login"]));
+    fn closing_and_opening_change_only_the_login_grant() {
+        assert_eq!(with_grant(&groups(&["access", "login"]), true), groups(&["access"]));
+        let both = groups(&["access", "login"]);
+        assert_eq!(with_grant(&groups(&["access"]), false), both);
+        assert_eq!(with_grant(&both, false), both);
     }
 
     #[test]
-    fn keeps_a_file_with_another_structure() {
+    fn leaves_a_file_with_another_structure_unchanged() {
         for other in [json!({}), json!([1]), json!({"unauthenticated": {"read": 3}})] {
-            assert_eq!(turned(&other, true), other);
+            assert_eq!(with_grant(&other, true), other);
         }
     }
 
     #[test]
-    fn rpcd_is_reloaded_only_after_a_change_and_in_limited_time() {
+    fn reloads_rpcd_only_after_a_change_and_within_the_time_limit() {
         use std::os::unix::fs::PermissionsExt;
         use std::time::Duration;
 
@@ -134,17 +130,16 @@ mod tests {
         for (closed, expected) in
             [(true, ""), (false, "reload\n"), (false, "reload\n"), (true, "reload\nreload\n")]
         {
-            assert_eq!(settle(&file, closed, &rpcd, RELOAD), Ok(()));
+            assert_eq!(apply(&file, closed, &rpcd, RELOAD), Ok(()));
             assert_eq!(calls(), expected);
         }
         let none = folder.join("none");
-        assert_eq!(settle(&file, false, &none, RELOAD), Ok(()), "rpcd is not installed");
-        // A reload that fails, one that is killed, and one that does not end.
+        assert_eq!(apply(&file, false, &none, RELOAD), Ok(()), "rpcd is not installed");
         let reloaded = |script: &str| {
             std::fs::write(&rpcd, script).expect("a script");
             std::fs::write(&file, groups(&["access", "login"]).to_string()).expect("a file");
             let limits = Limits { time: Duration::from_millis(200), ..RELOAD };
-            settle(&file, true, &rpcd, limits).expect_err("not reloaded")
+            apply(&file, true, &rpcd, limits).expect_err("not reloaded")
         };
         let failed = reloaded("#!/bin/sh\necho no bus >&2\nexit 4\n");
         assert!(failed.ends_with("rpcd reload: exit status: 4: no bus"), "{failed}");
@@ -161,12 +156,12 @@ mod tests {
         std::fs::create_dir_all(&folder).expect("a folder for the test");
         let file = folder.join("unauthenticated.json");
         std::fs::write(&file, groups(&["access", "login"]).to_string()).expect("a file");
-        assert_eq!(turn(&file, true), Ok(true));
-        assert_eq!(turn(&file, true), Ok(false));
+        assert_eq!(set_grant(&file, true), Ok(true));
+        assert_eq!(set_grant(&file, true), Ok(false));
         let text = std::fs::read_to_string(&file).expect("the file");
         assert_eq!(serde_json::from_str::<Value>(&text).ok(), Some(groups(&["access"])));
         std::fs::write(&file, "{ broken").expect("a file");
-        assert!(turn(&file, true).is_err_and(|why| why.starts_with("reading ")));
+        assert!(set_grant(&file, true).is_err_and(|why| why.starts_with("reading ")));
         assert_eq!(std::fs::read_to_string(&file).ok().as_deref(), Some("{ broken"));
     }
 }

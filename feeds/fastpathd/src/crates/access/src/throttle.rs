@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Delays after wrong passwords, per name, per browser of an earlier login, and for all names
+//! Delays after wrong passwords: per name, per browser of an earlier login, and for all names
 //! together.
 
 use std::collections::BTreeMap;
@@ -7,27 +7,22 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-/// Failures without a delay.
 const FREE: u32 = 4;
-/// Maximum delay of one name: at most 1440 attempts a day, including the free ones. Guessing delays
-/// the owner only in browsers without an earlier login; dropbear counts ssh logins itself.
+/// Maximum delay of one name. Allows at most 1440 attempts a day, including the free ones.
 const MAX_WAIT: Duration = Duration::from_secs(64);
-/// Failures of all names together without a delay: enough for a household that forgot its password,
-/// too few to try a list of names.
+/// Failures of all names together without a delay. Too few to try a list of names.
 const FREE_IN_ALL: u32 = 40;
-/// Maximum delay for all names together: two seconds between attempts with changing names.
+/// Maximum delay between attempts with changing names.
 const MAX_TOTAL_WAIT: Duration = Duration::from_secs(2);
 /// Failures expire after this time without another failure.
 const REMEMBERED: Duration = Duration::from_secs(15 * 60);
-/// Limit of names without an account; entries with the fewest failures are evicted first. Accounts
-/// are never evicted.
+/// Limit of names without an account. Entries with the fewest failures are evicted first.
 const NAMES: usize = 64;
-/// Limit of browsers per account, so that tokens of one account cannot evict those of another.
+/// Limit of browsers per account. Separate limits keep one account from evicting another's tokens.
 const BROWSERS: usize = 16;
-/// Bytes of a name that are compared and stored.
+/// Length in bytes to which names are truncated.
 const NAME_BYTES: usize = 64;
 
-/// Failures in a row.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Failures {
     failures: u32,
@@ -36,7 +31,7 @@ pub struct Failures {
 }
 
 impl Failures {
-    /// Returns the remaining delay; zero if an attempt is allowed.
+    /// Returns the remaining delay. Zero if an attempt is allowed.
     fn wait(self, now: Duration, free: u32, longest: Duration) -> Duration {
         let Some(beyond) = self.failures.checked_sub(free) else { return Duration::ZERO };
         let seconds = 1u64.checked_shl(beyond).unwrap_or(u64::MAX);
@@ -57,16 +52,12 @@ impl Failures {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Client<'a> {
-    /// Any client, with the name of an account.
+    /// A client without a token that names an account.
     Account(&'a str),
-    /// Any client, with a name without an account.
+    /// A client without a token that names no account.
     Unknown(&'a str),
-    /// A browser of an earlier login. Its failures are counted separately from all others.
-    Browser {
-        name: &'a str,
-        /// Random number of its token.
-        number: &'a str,
-    },
+    /// A browser of an earlier login, counted separately.
+    Browser { name: &'a str, number: &'a str },
 }
 
 impl Client<'_> {
@@ -86,8 +77,7 @@ impl Client<'_> {
     }
 }
 
-/// Recent failures. Their times are relative to boot, like the lifetime of the file, so setting the
-/// clock does not shorten a delay.
+/// Recent failures. Times are relative to boot, so that setting the clock does not end a delay.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct LoginThrottle {
@@ -99,12 +89,12 @@ pub struct LoginThrottle {
 
 impl LoginThrottle {
     /// Admits an attempt and counts it as failed until [`Self::passed`] or [`Self::unanswered`], so
-    /// that parallel attempts gain nothing. Returns the failures of the name or browser.
+    /// that parallel attempts count, too. Returns the failures of the name or browser.
     ///
     /// # Errors
     /// The remaining delay.
     pub fn admit(&mut self, client: Client<'_>, now: Duration) -> Result<u32, Duration> {
-        self.forget(now);
+        self.expire(now);
         let wait = self.wait(client, now);
         if !wait.is_zero() {
             return Err(wait);
@@ -119,8 +109,8 @@ impl LoginThrottle {
         Ok(failures)
     }
 
-    /// Records a correct password and returns the failures before it. After a login with a token,
-    /// failures of other clients under the same name stay.
+    /// Records a correct password and returns the number of failures before it. A browser's login
+    /// keeps failures of other clients with the same name.
     pub fn passed(&mut self, client: Client<'_>) -> u32 {
         self.uncount(client);
         let own = self.entries_mut(client).remove(&client.key());
@@ -135,7 +125,6 @@ impl LoginThrottle {
         }
     }
 
-    /// Returns the delay before the next attempt of `client`.
     #[must_use]
     pub fn wait(&self, client: Client<'_>, now: Duration) -> Duration {
         let entries = match client {
@@ -176,7 +165,7 @@ impl LoginThrottle {
         }
     }
 
-    fn forget(&mut self, now: Duration) {
+    fn expire(&mut self, now: Duration) {
         self.all = self.all.remembered(now);
         for known in [&mut self.accounts, &mut self.names, &mut self.browsers] {
             known.retain(|_, own| own.remembered(now) == *own);
@@ -184,7 +173,7 @@ impl LoginThrottle {
     }
 }
 
-/// Evicts keys with this ending until `limit` are left, those with the fewest failures first.
+/// Evicts entries with this ending, fewest failures first, until `limit` of them are left.
 fn evict(entries: &mut BTreeMap<String, Failures>, ending: &str, limit: usize) {
     let ours = |name: &String| name.ends_with(ending);
     while entries.keys().filter(|name| ours(name)).count() > limit {

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Finds the place of each administrator: the TCP connection to the page, the device, the bridge
-//! port and the access point.
-//!
-//! ubus does not report a caller's address, so all clients with a connection to the page count.
+//! Locates each administrator: the TCP connection to the page, the device, the bridge port and the
+//! access point. All clients with a connection to the page count, because ubus does not report a
+//! caller's address.
 
 use std::collections::BTreeSet;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
@@ -13,29 +12,27 @@ use config::exposure::listens;
 use plugin::Map;
 use plugin::process::{self, Limits};
 
-/// Web servers that may serve the page, and its ports unless their configuration names others.
+/// Web servers that may serve the page, and its default ports.
 const SERVERS: &[&str] = &["uhttpd", "nginx"];
-const WEB: &[u16] = &[80, 443];
+const WEB_PORTS: &[u16] = &[80, 443];
 /// `TCP_ESTABLISHED` of the kernel.
 const ESTABLISHED: &str = "01";
 
-/// An administrator, or anybody else who has the page open.
+/// A client with a connection to the page.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Administrator {
     pub(crate) client: IpAddr,
-    /// Address of the router that the client uses.
+    /// Router address that the client uses.
     pub(crate) router: IpAddr,
-    /// TCP port of the router.
     pub(crate) port: u16,
     /// Device on which the client is a neighbour, if known.
     pub(crate) device: Option<String>,
     /// Port that receives the client's frames, if known.
     pub(crate) link: Option<String>,
-    /// Section of `/etc/config/wireless` that made this port, if it is an access point.
+    /// Section of `/etc/config/wireless` if the port is an access point.
     pub(crate) point: Option<String>,
 }
 
-/// A connection to the page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Peer {
     router: IpAddr,
@@ -43,7 +40,8 @@ struct Peer {
     client: IpAddr,
 }
 
-/// Returns the clients that have the page open; if some use it by the address `via`, only these.
+/// Returns the clients of the page. Limits them to users of the router address `via` if there are
+/// any.
 pub(crate) fn administrators(via: &str) -> Vec<Administrator> {
     let served = ports(|name| crate::store().config(name).ok().flatten());
     let mut peers = Vec::new();
@@ -65,8 +63,8 @@ pub(crate) fn administrators(via: &str) -> Vec<Administrator> {
     administrators
 }
 
-/// Adds the access points by netifd's `network.wireless status`.
-pub(crate) fn name_points(administrators: &mut [Administrator], status: &Map) {
+/// Fills in access points from netifd's `network.wireless status`.
+pub(crate) fn add_access_points(administrators: &mut [Administrator], status: &Map) {
     let points = status.values().filter_map(|radio| radio["interfaces"].as_array()).flatten();
     for point in points {
         for administrator in administrators.iter_mut() {
@@ -86,20 +84,21 @@ fn ports(read: impl Fn(&str) -> Option<Vec<u8>>) -> BTreeSet<u16> {
         let package = read(name).and_then(|text| ::uci::parse(&text).ok());
         ports.extend(package.iter().flat_map(|package| listens(name, package)));
     }
-    if ports.is_empty() { WEB.iter().copied().collect() } else { ports }
+    if ports.is_empty() { WEB_PORTS.iter().copied().collect() } else { ports }
 }
 
-/// Parses a line of `/proc/net/tcp` or `tcp6`; `None` unless another host is connected to the page.
+/// Parses a line of `/proc/net/tcp` or `tcp6`. `None` if the line is not a connection of another
+/// host to the page.
 fn peer(line: &str, served: &BTreeSet<u16>) -> Option<Peer> {
     let mut words = line.split_whitespace().skip(1);
     let (local, remote, state) = (words.next()?, words.next()?, words.next()?);
-    let ((router, port), (client, _)) = (end(local)?, end(remote)?);
+    let ((router, port), (client, _)) = (endpoint(local)?, endpoint(remote)?);
     let counts = state == ESTABLISHED && served.contains(&port) && !client.is_loopback();
     counts.then_some(Peer { router, port, client })
 }
 
-/// Parses `0100007F:0050`: integers in the machine's own byte order, then the port.
-fn end(text: &str) -> Option<(IpAddr, u16)> {
+/// Parses `0100007F:0050`: the address as 32-bit integers in host byte order, then the port.
+fn endpoint(text: &str) -> Option<(IpAddr, u16)> {
     let (address, port) = text.split_once(':')?;
     let port = u16::from_str_radix(port, 16).ok()?;
     let word = |at: usize| u32::from_str_radix(address.get(at..at + 8)?, 16).ok();
@@ -122,13 +121,12 @@ fn administrator(peer: Peer) -> Administrator {
     Administrator { client, router, port, device, link, point: None }
 }
 
-/// Returns the device and the link-layer address of a neighbour.
 fn neighbour(client: IpAddr) -> Option<(String, String)> {
     if client.is_ipv4() {
         let text = std::fs::read_to_string("/proc/net/arp").ok()?;
         return arp(&text, client);
     }
-    // The kernel has no such file for IPv6.
+    // The kernel has no file of IPv6 neighbours.
     let mut ip = Command::new("ip");
     ip.args(["-6", "neigh", "show", &client.to_string()]);
     let output = process::run(&mut ip, b"", Limits::short(5)).ok()?;
@@ -140,7 +138,7 @@ fn arp(text: &str, client: IpAddr) -> Option<(String, String)> {
     text.lines().find_map(|line| {
         let words: Vec<&str> = line.split_whitespace().collect();
         let [address, _, flags, mac, _, device] = words[..] else { return None };
-        // Without ATF_COM the address is not resolved yet.
+        // Without ATF_COM, the entry has no link-layer address yet.
         let ours = address.parse() == Ok(client) && flags != "0x0";
         ours.then(|| (device.to_owned(), mac.to_owned()))
     })
@@ -154,8 +152,8 @@ fn neigh(text: &str) -> Option<(String, String)> {
     Some(((*behind("dev")?).to_owned(), (*behind("lladdr")?).to_owned()))
 }
 
-/// Returns the physical port. On a bridge, this is the port behind which the bridge has last seen
-/// the address; otherwise the device without its VLAN.
+/// Returns the physical port of a neighbour: the bridge port with its address, or the device
+/// without its VLAN.
 fn link(net: &Path, device: &str, mac: &str) -> Option<String> {
     let below = device.rsplit_once('.').map_or(device, |(below, _)| below);
     let Some(bridge) =
@@ -175,9 +173,8 @@ fn link(net: &Path, device: &str, mac: &str) -> Option<String> {
     None
 }
 
-/// Searches a table of the kernel's `struct __fdb_entry`, 16 bytes each: address (6 bytes), low
-/// byte of the port's number, whether the address is the bridge's own, high byte of the number at
-/// 12.
+/// Searches `brforward`, a table of the kernel's `struct __fdb_entry` with 16 bytes each: MAC
+/// address (0 to 5), low byte of the port number (6), is local (7), high byte of the number (12).
 fn port_number(table: &[u8], mac: &str) -> Option<u16> {
     let mut wanted = Vec::new();
     for part in mac.split(':') {
@@ -188,9 +185,9 @@ fn port_number(table: &[u8], mac: &str) -> Option<u16> {
     Some(u16::from(entry[6]) | u16::from(entry[12]) << 8)
 }
 
-/// Passes one text to each parser here. Returns the number of connections.
+/// Passes `text` to each parser of this file. Returns the number of connections.
 #[cfg(feature = "fuzz")]
-pub(crate) fn read_all(text: &str) -> usize {
+pub(crate) fn parse_all(text: &str) -> usize {
     let served = ports(|_| Some(text.into()));
     let _ = arp(text, IpAddr::V4(Ipv4Addr::new(10, 10, 10, 10)));
     let mac = neigh(text).map_or_else(|| "2:0:0:0:0:1".to_owned(), |(_, mac)| mac);
@@ -202,7 +199,6 @@ pub(crate) fn read_all(text: &str) -> usize {
 mod tests {
     use super::*;
 
-    /// Formats an address like this machine's kernel.
     fn hex(address: IpAddr, port: u16) -> String {
         let bytes = match address {
             IpAddr::V4(address) => address.octets().to_vec(),
@@ -233,13 +229,13 @@ mod tests {
             \tlist listen '[::]:8444 ssl'\n";
         assert_eq!(of("nginx", nginx), [8443, 8444]);
         for nothing in ["", "config uhttpd 'main'\n", "not a setting"] {
-            assert_eq!(of("uhttpd", nothing), WEB, "{nothing:?}");
+            assert_eq!(of("uhttpd", nothing), WEB_PORTS, "{nothing:?}");
         }
     }
 
     #[test]
     fn finds_connections_of_other_hosts_to_the_page() {
-        let peer = |line: &str| peer(line, &WEB.iter().copied().collect());
+        let peer = |line: &str| peer(line, &WEB_PORTS.iter().copied().collect());
         let expected = Peer {
             router: "10.10.10.1".parse().unwrap(),
             port: 80,

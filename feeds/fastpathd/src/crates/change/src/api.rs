@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Methods of `fastpath.change`. A draft is checked in this order: rights, edits, validation,
-//! connectivity loss, exposure. Shapes of arguments and answers are in `schema/change`.
+//! Methods of `fastpath.change`. Arguments and answers are specified in `schema/change`.
 
 use plugin::{Bus, Call, CallReason, Map, Object, Refusal, map, method};
 use serde_json::{Value, json};
@@ -17,22 +16,22 @@ use crate::problem::Problem;
 use crate::reason::ChangeReason;
 use crate::record::{Record, State};
 use crate::secret::{masked, masked_section};
-use crate::transaction::{Changes, Order, Waiting};
+use crate::transaction::{ChangeRequest, Changes, Waiting};
 use crate::uci::{Broken, Uci};
 use crate::undo::{Undo, inverse};
 use crate::validate;
 use crate::zone_access;
 use ::uci::{Package, Packages, Setting};
 
-/// Default time to confirm, seconds.
-const SECONDS: u64 = 30;
-/// Limits of the time to confirm, seconds.
+/// Default time to confirm, in seconds.
+const DEFAULT_SECONDS: u64 = 30;
+/// Limits of the time to confirm, in seconds.
 const MIN_SECONDS: u64 = 5;
 const MAX_SECONDS: u64 = 600;
-/// Maximum length of a note, characters.
+/// Maximum length of a note, in characters.
 const MAX_NOTE_LEN: usize = 200;
-/// Files that are validated together, because a change of one may contradict another.
-const TOGETHER: &[&str] = &["dhcp", "firewall", "network", "wireless"];
+/// Files that refer to each other and are therefore validated together.
+const LINKED_CONFIGS: &[&str] = &["dhcp", "firewall", "network", "wireless"];
 
 pub const OBJECT: Object = Object {
     name: "fastpath.change",
@@ -49,7 +48,7 @@ pub const OBJECT: Object = Object {
     ],
 };
 
-/// Edits, and the results of their checks.
+/// A checked list of edits.
 struct Judged {
     edits: Vec<Edit>,
     draft: Draft,
@@ -58,8 +57,7 @@ struct Judged {
     exposes: Vec<NewExposure>,
 }
 
-/// Returns files without secrets, `{configs: {network: [{section, type, …}]}}`, and the files that
-/// cannot be read.
+/// Returns files without secrets, and the files that cannot be read.
 async fn get(call: &Call) -> Result<Map, Refusal> {
     let asked = call.list("configs")?.ok_or_else(|| missing("configs"))?;
     let mut wanted: Vec<&str> = Vec::new();
@@ -83,7 +81,7 @@ async fn get(call: &Call) -> Result<Map, Refusal> {
     Ok(map([("configs", Value::Object(configs)), ("broken", broken)]))
 }
 
-/// Checks a draft. The caller needs the right to write, because the checking programs run as root.
+/// Checks a draft. Requires the right to write, because programs that run as root read the draft.
 async fn check(call: &Call) -> Result<Map, Refusal> {
     let caller = Caller::of(&call.bus, call.session()).await?;
     let judged = judge(call, &caller).await?;
@@ -96,20 +94,17 @@ async fn check(call: &Call) -> Result<Map, Refusal> {
     ]))
 }
 
-/// Applies a change until it is confirmed. Other objects of this program use it, too: they make a
-/// [`Call`] with the arguments of the method and the caller's session.
-///
-/// # Errors
-/// See `schema/change/apply.json`.
+/// Applies a change that waits for its confirmation. Other objects call this function with a
+/// [`Call`] that has the arguments of the method and the caller's session.
 pub async fn apply(call: &Call) -> Result<Map, Refusal> {
-    let seconds = call.number_in("seconds", MIN_SECONDS..=MAX_SECONDS)?.unwrap_or(SECONDS);
+    let seconds = call.number_in("seconds", MIN_SECONDS..=MAX_SECONDS)?.unwrap_or(DEFAULT_SECONDS);
     let note = note(call.text("note")?.unwrap_or_default())?;
     let cut_ok = call.flag("cut_ok")?;
     let end_connections = call.flag("end_connections")?;
     let accepted = accepted(call)?;
     let caller = Caller::of(&call.bus, call.session()).await?;
     let changes = Changes::open(&call.bus)?;
-    changes.nobody_waits().await?;
+    changes.refuse_if_pending().await?;
     let Judged { edits, draft, problems, cuts, exposes } = judge(call, &caller).await?;
     if !problems.is_empty() {
         let reason = ChangeReason::Invalid { problem: problems[0].text.clone() };
@@ -127,8 +122,8 @@ pub async fn apply(call: &Call) -> Result<Map, Refusal> {
         let reason = ChangeReason::Exposes { opening, zone };
         return Err(Refusal::new("exposes", reason).with("exposes", json!(exposes)));
     }
-    let order = Order { edits, draft, seconds, note, end_connections };
-    let pending = changes.apply(&caller, order).await?;
+    let request = ChangeRequest { edits, draft, seconds, note, end_connections };
+    let pending = changes.apply(&caller, request).await?;
     Ok(map([
         ("id", json!(pending.head.id)),
         ("seconds", json!(seconds)),
@@ -136,7 +131,7 @@ pub async fn apply(call: &Call) -> Result<Map, Refusal> {
     ]))
 }
 
-/// Returns the zones that the caller knowingly opens to the Internet.
+/// Returns the zones whose exposure the caller accepts.
 fn accepted(call: &Call) -> Result<Vec<&str>, Refusal> {
     let mut zones = Vec::new();
     for zone in call.list("accept_exposure")?.into_iter().flatten() {
@@ -159,12 +154,12 @@ async fn revert(call: &Call) -> Result<Map, Refusal> {
     Ok(ended(id, State::Reverted))
 }
 
-/// Returns a few fields, because uhttpd reports an answer without any as no answer.
+/// Builds the answer about an ended change. uhttpd treats an empty answer as missing.
 fn ended(id: u64, state: State) -> Map {
     map([("id", json!(id)), ("state", json!(state))])
 }
 
-/// Returns the pending change and the change that ended last. A page calls this every second.
+/// Returns the pending change and the change that ended last.
 async fn waiting(call: &Call) -> Result<Map, Refusal> {
     let caller = Caller::of(&call.bus, call.session()).await?;
     let changes = Changes::open(&call.bus)?;
@@ -204,7 +199,7 @@ async fn list(call: &Call) -> Result<Map, Refusal> {
         let kept = record.state == State::Confirmed;
         let readable = !record.draft.touched().iter().any(is_broken);
         if kept && undo.as_mut().is_some_and(|undo| !readable || undo.add(&record.draft).is_err()) {
-            // Older changes cannot be undone together with all later ones either.
+            // Older changes cannot be undone with all later ones either.
             undo = None;
         }
         entries.push(shown(record, readable.then_some(&now), undo.is_some()));
@@ -227,8 +222,8 @@ fn pending(waiting: &Waiting, caller: &Caller, seen: &Seen) -> Map {
     ])
 }
 
-/// Returns an entry of the list. `now` has the current files, if they can be read; `together` is
-/// true if this change and all later ones can be undone.
+/// Returns an entry of the list. `now` has the current files if they can be read. `together` is
+/// true if this change can be undone with all later ones.
 fn shown(record: &Record, now: Option<&Packages>, together: bool) -> Value {
     let kept = record.state == State::Confirmed;
     let undoable = kept && now.is_some_and(|now| inverse(&record.draft, now).is_ok());
@@ -241,7 +236,7 @@ fn shown(record: &Record, now: Option<&Packages>, together: bool) -> Value {
     answer.into()
 }
 
-/// Returns the edits that undo a change, with masks instead of secrets. [`filled`] replaces them.
+/// Returns the edits that undo a change. Masks secrets, which [`filled`] restores.
 async fn undo(call: &Call) -> Result<Map, Refusal> {
     let undone = Undone { id: id(call)?, since: call.flag("since")? };
     let edits = undo_edits(call, undone).await?;
@@ -252,7 +247,7 @@ async fn undo(call: &Call) -> Result<Map, Refusal> {
     let value = |edit: &Edit| {
         let kind = edit.kind(now.get(&edit.config));
         edit.value(&|option: &str, setting: &Setting| {
-            // A URL with a password is masked as a whole, since it could not be put together again.
+            // Mask a URL with a password as a whole, because its parts could not be joined again.
             let hidden = masked(kind, option, setting) != *setting;
             if hidden { json!(undone.mask()) } else { json!(setting) }
         })
@@ -268,7 +263,7 @@ async fn undo_edits(call: &Call, Undone { id, since }: Undone) -> Result<Vec<Edi
         let reason = ChangeReason::NothingToUndo { id };
         return Err(Refusal::new("gone", reason).with("state", json!(record.state)));
     }
-    // Newest first. Changes that were rolled back have changed nothing.
+    // Newest first. Changes that were rolled back have no effect to undo.
     let mut records = if since { crate::store().records()? } else { vec![record] };
     records.retain(|of| of.head.id >= id && of.state == State::Confirmed);
     let mut configs: Vec<&str> = records.iter().flat_map(|of| of.draft.touched()).collect();
@@ -297,9 +292,10 @@ async fn judge(call: &Call, caller: &Caller) -> Result<Judged, Refusal> {
     let mut written: Vec<&str> = edits.iter().map(|edit| &*edit.config).collect();
     written.sort_unstable();
     written.dedup();
-    // Rights come first, because answers reveal secrets and programs run as root on the draft.
+    // Check rights first, because answers reveal secrets and programs read the draft as root.
     caller.may_write(&call.bus, &written).await?;
-    let mut configs: Vec<String> = TOGETHER.iter().chain(&written).map(|&of| of.into()).collect();
+    let mut configs: Vec<String> =
+        LINKED_CONFIGS.iter().chain(&written).map(|&of| of.into()).collect();
     configs.sort_unstable();
     configs.dedup();
     let configs: Vec<&str> = configs.iter().map(String::as_str).collect();
@@ -316,17 +312,17 @@ async fn judge(call: &Call, caller: &Caller) -> Result<Judged, Refusal> {
     let via = call.text("via")?.unwrap_or_default();
     let mut administrators = administrator::administrators(via);
     let status = call.bus.call("network.wireless", "status", &Map::new()).await;
-    administrator::name_points(&mut administrators, &status.unwrap_or_default());
+    administrator::add_access_points(&mut administrators, &status.unwrap_or_default());
     let cuts = crate::cuts::cuts(&draft, &administrators);
     let exposes = exposes::exposes(&draft, &exposes::services());
     Ok(Judged { edits, draft, problems, cuts, exposes })
 }
 
-/// Replaces the masks that `undo` has shown with the secrets from before the undone change.
+/// Replaces the masks in the edits of `undo` with the secrets from before the undone change.
 async fn filled(call: &Call, mut edits: Vec<Edit>) -> Result<Vec<Edit>, Refusal> {
     let Some(undone) = edits.iter().find_map(Edit::undone) else { return Ok(edits) };
     let known = undo_edits(call, undone).await?;
-    // A mask of a second change would become a password.
+    // A mask of another change must not be stored as a password.
     if edits.iter_mut().all(|edit| edit.fill(undone, &known) && edit.undone().is_none()) {
         return Ok(edits);
     }
@@ -360,7 +356,7 @@ fn invalid(argument: &'static str, value: &Value) -> Refusal {
     refusal.with("argument", json!(argument))
 }
 
-/// Checks the length, and removes control characters so that a note is one line.
+/// Checks the length of a note, and removes its control characters.
 fn note(text: &str) -> Result<String, Refusal> {
     if text.chars().count() > MAX_NOTE_LEN {
         return Err(invalid("note", &json!(text)));

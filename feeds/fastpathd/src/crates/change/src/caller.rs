@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! The user of an rpcd session, and the right to write UCI files. A call without a session comes
-//! from root on the router. `transaction.rs` decides who may confirm a change.
+//! from root on the router.
 
 use plugin::{Bus, Refusal, map};
 use serde_json::{Value, json};
@@ -8,18 +8,17 @@ use ubus::Status;
 
 use crate::reason::ChangeReason;
 
-/// Name of a caller on the router itself, where ubusd admits only root.
+/// Name of a caller on the router, where ubusd admits only root.
 pub const LOCAL: &str = "root (local)";
 
 #[derive(Clone, Debug)]
 pub(crate) struct Caller {
-    /// `None` for a caller on the router itself.
+    /// `None` for a caller on the router.
     session: Option<String>,
     pub(crate) user: String,
 }
 
 impl Caller {
-    /// Asks rpcd for the user of a session.
     pub(crate) async fn of(bus: &Bus, session: Option<&str>) -> Result<Self, Refusal> {
         let Some(session) = session else {
             return Ok(Self { session: None, user: LOCAL.to_owned() });
@@ -35,12 +34,12 @@ impl Caller {
         Ok(Self { session: Some(session.to_owned()), user })
     }
 
-    /// Reports whether the caller is this user, or root on the router itself.
+    /// Returns whether the caller is this user, or root on the router.
     pub(crate) fn is(&self, user: &str) -> bool {
         self.session.is_none() || self.user == user
     }
 
-    /// Refuses unless rpcd lets the caller write all of these files.
+    /// Refuses a caller who may not write all of these files.
     pub(crate) async fn may_write(&self, bus: &Bus, configs: &[&str]) -> Result<(), Refusal> {
         let Some(session) = &self.session else { return Ok(()) };
         for config in configs {

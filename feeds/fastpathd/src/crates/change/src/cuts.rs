@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Connectivity loss: reasons why a draft disconnects an administrator. `administrator.rs` finds
-//! where administrators are connected, `input.rs` judges the firewall.
+//! Connectivity loss: reasons why a draft disconnects an administrator. `administrator.rs` locates
+//! administrators, and `input.rs` evaluates the firewall.
 
 use plugin::Map;
 use serde::Serialize;
@@ -12,14 +12,11 @@ use crate::problem::texts;
 use crate::validate::{Port, networks};
 use ::uci::{Package, Section};
 
-/// Why an administrator would be disconnected.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub(crate) struct Cut {
-    /// Stable name of the kind: `wifi`, `interface`, `address`, `port`, `device` or `firewall`.
+    /// Stable name: `wifi`, `interface`, `address`, `port`, `device` or `firewall`.
     pub(crate) code: &'static str,
-    /// Parameters of the message.
     pub(crate) params: Map,
-    /// Message in English.
     pub(crate) text: String,
 }
 
@@ -29,7 +26,7 @@ impl Cut {
     }
 }
 
-/// Returns how a draft disconnects these administrators, each loss once.
+/// Returns the connectivity losses of a draft, without duplicates.
 pub(crate) fn cuts(draft: &Draft, administrators: &[Administrator]) -> Vec<Cut> {
     let mut cuts: Vec<Cut> = Vec::new();
     for admin in administrators {
@@ -40,14 +37,15 @@ pub(crate) fn cuts(draft: &Draft, administrators: &[Administrator]) -> Vec<Cut> 
     cuts
 }
 
-/// Returns the first loss: of the access point, interface, address, port, or by the firewall.
+/// Returns the first loss of an administrator. Checks access point, interface, address, port and
+/// firewall in this order.
 fn cut(draft: &Draft, admin: &Administrator) -> Option<Cut> {
-    if let Some(cut) = air(draft, admin) {
+    if let Some(cut) = wifi_cut(draft, admin) {
         return Some(cut);
     }
     let client = admin.client.to_string();
     let (before, after) = (draft.before.get("network")?, draft.after.get("network")?);
-    // A client outside of the configured interfaces is not affected.
+    // Clients outside of the configured interfaces keep their connection.
     let (was, is) = interface(draft, admin)?;
     let name = was.name.as_str();
     let Some(is) = is.filter(|is| !is.is_on("disabled", false) && is.is_on("auto", true)) else {
@@ -65,7 +63,7 @@ fn cut(draft: &Draft, admin: &Administrator) -> Option<Cut> {
         let params = [("from", from.as_str()), ("to", &to), ("client", &client)];
         return Some(Cut::new("address", &params, text));
     }
-    wire(before, after, admin, (was, is)).or_else(|| {
+    port_cut(before, after, admin, (was, is)).or_else(|| {
         let open = |packages, interface| input::is_open(packages, interface, admin);
         let closes = open(&draft.before, was) && !open(&draft.after, is);
         closes.then(|| {
@@ -75,13 +73,12 @@ fn cut(draft: &Draft, admin: &Administrator) -> Option<Cut> {
     })
 }
 
-/// Options of an access point. If one of them changes, a station does not reconnect by itself, or
-/// reconnects to another network.
-const POINT: &[&str] =
+/// Options of an access point whose change disconnects stations, or moves them to another network.
+const ACCESS_POINT_OPTIONS: &[&str] =
     &["device", "encryption", "hidden", "key", "mode", "network", "sae_password", "ssid"];
 
-/// Returns a loss if the administrator's access point changes.
-fn air(draft: &Draft, admin: &Administrator) -> Option<Cut> {
+/// Returns a loss if an option of the administrator's access point changes.
+fn wifi_cut(draft: &Draft, admin: &Administrator) -> Option<Cut> {
     let point = admin.point.as_deref()?;
     let pairs = draft.pairs();
     let pair = pairs.iter().find(|pair| {
@@ -95,7 +92,9 @@ fn air(draft: &Draft, admin: &Administrator) -> Option<Cut> {
         is_off(section) || radios.into_iter().all(is_off)
     };
     let same = |after: &Section| {
-        POINT.iter().all(|option| before.options.get(*option) == after.options.get(*option))
+        ACCESS_POINT_OPTIONS
+            .iter()
+            .all(|option| before.options.get(*option) == after.options.get(*option))
     };
     if after.is_some_and(|after| same(after) && !silent(after)) {
         return None;
@@ -125,8 +124,8 @@ fn interface<'a>(
     interfaces().find(with_address).or_else(|| interfaces().find(on_device))
 }
 
-/// Returns a loss if the administrator's frames no longer reach the device of the interface.
-fn wire(
+/// Returns a loss if the administrator's frames do not reach the interface's new device.
+fn port_cut(
     before: &Package,
     after: &Package,
     admin: &Administrator,
@@ -136,7 +135,7 @@ fn wire(
     let client = admin.client.to_string();
     let name = was.name.as_str();
     let device = admin.device.as_deref().unwrap_or(old);
-    // The administrator is behind another router, or uses another interface of this one.
+    // Without a known port, only a move of the interface to another device is a loss.
     let Some(link) = admin.link.as_deref().filter(|_| device == old) else {
         let text = format!("the interface '{name}', by which {client} comes, moves to '{new}'");
         let params = [("interface", name), ("device", new), ("client", &client)];
@@ -144,8 +143,8 @@ fn wire(
     };
     let tags = [None, old.rsplit_once('.').map(|(_, number)| number)];
     let mut tags = tags.into_iter();
-    let tag = tags.find(|tag| arrives(before, link, *tag).as_deref() == Some(old))?;
-    if arrives(after, link, tag).as_deref() == Some(new) {
+    let tag = tags.find(|tag| receiving_device(before, link, *tag).as_deref() == Some(old))?;
+    if receiving_device(after, link, tag).as_deref() == Some(new) {
         return None;
     }
     let text = format!("'{link}', at which {client} is, would not lead to interface '{name}'");
@@ -153,20 +152,22 @@ fn wire(
     Some(Cut::new("port", &params, text))
 }
 
-/// Returns the device that receives frames with this tag from a port, and sends answers likewise.
-fn arrives(network: &Package, link: &str, tag: Option<&str>) -> Option<String> {
+/// Returns the device that receives frames with this tag from a port.
+fn receiving_device(network: &Package, link: &str, tag: Option<&str>) -> Option<String> {
     let bridge = network.of("device").find(|device| {
         device.text("type") == Some("bridge") && device.words("ports").contains(&link)
     });
     let Some(bridge) = bridge.and_then(|bridge| bridge.text("name")) else {
-        return Some(tag.map_or_else(|| link.to_owned(), |tag| upper(network, link, tag)));
+        return Some(tag.map_or_else(|| link.to_owned(), |tag| vlan_device(network, link, tag)));
     };
     let vlans: Vec<&Section> = network
         .of("bridge-vlan")
         .filter(|section| section.text("device") == Some(bridge))
         .collect();
     if vlans.is_empty() {
-        return Some(tag.map_or_else(|| bridge.to_owned(), |tag| upper(network, bridge, tag)));
+        return Some(
+            tag.map_or_else(|| bridge.to_owned(), |tag| vlan_device(network, bridge, tag)),
+        );
     }
     let member = |section: &&&Section, fits: &dyn Fn(&Port<'_>) -> bool| {
         let ports = section.words("ports");
@@ -176,18 +177,18 @@ fn arrives(network: &Package, link: &str, tag: Option<&str>) -> Option<String> {
         Some(tag) => vlans.iter().find(|section| {
             section.text("vlan") == Some(tag) && member(section, &|port| port.tagged)
         }),
-        // Without a star, netifd makes the port's first untagged VLAN its PVID.
+        // Without the flag `*`, netifd uses the port's first untagged VLAN as its PVID.
         None => vlans
             .iter()
             .find(|section| member(section, &|port| port.pvid && !port.tagged))
             .or_else(|| vlans.iter().find(|section| member(section, &|port| !port.tagged))),
     };
     let vlan = found?.text("vlan")?;
-    Some(upper(network, bridge, vlan))
+    Some(vlan_device(network, bridge, vlan))
 }
 
-/// Returns the device of a VLAN. A section may give it another name.
-fn upper(network: &Package, below: &str, vlan: &str) -> String {
+/// Returns the name of a VLAN's device, which a section may override.
+fn vlan_device(network: &Package, below: &str, vlan: &str) -> String {
     let own = network
         .of("device")
         .find(|device| device.text("ifname") == Some(below) && device.text("vid") == Some(vlan));

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Differences that a draft makes, without secrets: as JSON, and as text for the log. Also labels
-//! of sections for people.
+//! Differences of a draft without secrets, as JSON and as text for the log, and labels of sections.
 
 use std::collections::BTreeSet;
 
@@ -11,8 +10,8 @@ use crate::draft::{Draft, Pair};
 use crate::secret::masked;
 use ::uci::{Package, Section, Setting};
 
-/// Returns a label for people: the section's name, its option `name`, its VLAN, or its place such
-/// as `@rule[2]`.
+/// Returns a readable label: the section's name, its option `name`, its VLAN, or its place such as
+/// `@rule[2]`.
 pub(crate) fn label(package: &Package, section: &Section) -> String {
     if !section.anonymous {
         return section.name.clone();
@@ -27,8 +26,7 @@ pub(crate) fn label(package: &Package, section: &Section) -> String {
     place(package, section)
 }
 
-/// Returns the section's name, or its place such as `@rule[2]` if it is anonymous, like UCI's
-/// tools.
+/// Returns the section's name, or the place such as `@rule[2]` of an anonymous section.
 pub(crate) fn place(package: &Package, section: &Section) -> String {
     if !section.anonymous {
         return section.name.clone();
@@ -40,7 +38,7 @@ pub(crate) fn place(package: &Package, section: &Section) -> String {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub(crate) enum What {
+pub(crate) enum LineKind {
     Add,
     Remove,
     Rename,
@@ -48,14 +46,14 @@ pub(crate) enum What {
     Set,
 }
 
-/// A line of an answer. Fields without a meaning are null.
+/// A difference. Fields that do not apply are null.
 #[derive(Debug, Serialize)]
 pub(crate) struct Line<'a> {
     config: &'a str,
     section: Option<&'a str>,
     label: Option<String>,
     r#type: Option<&'a str>,
-    what: What,
+    what: LineKind,
     option: Option<&'a str>,
     from: Option<Setting>,
     to: Option<Setting>,
@@ -68,7 +66,16 @@ pub(crate) fn lines(draft: &Draft) -> Vec<Line<'_>> {
     }
     for config in draft.after.keys().filter(|config| draft.is_reordered(config)) {
         let (section, label, r#type, option, from, to) = (None, None, None, None, None, None);
-        lines.push(Line { config, section, label, r#type, what: What::Order, option, from, to });
+        lines.push(Line {
+            config,
+            section,
+            label,
+            r#type,
+            what: LineKind::Order,
+            option,
+            from,
+            to,
+        });
     }
     lines
 }
@@ -88,11 +95,11 @@ fn section_lines<'a>(draft: &Draft, pair: Pair<'a>, lines: &mut Vec<Line<'a>>) {
         lines.push(Line { config, section, label, r#type, what, option, from, to });
     };
     match (pair.before, pair.after) {
-        (None, _) => push(What::Add, None, None, None),
-        (_, None) => push(What::Remove, None, None, None),
+        (None, _) => push(LineKind::Add, None, None, None),
+        (_, None) => push(LineKind::Remove, None, None, None),
         (Some(before), Some(after)) if before.name != after.name => {
             let name = |section: &Section| Some(Setting::Text(section.name.clone()));
-            push(What::Rename, None, name(before), name(after));
+            push(LineKind::Rename, None, name(before), name(after));
         }
         (Some(_), Some(_)) => {}
     }
@@ -103,12 +110,11 @@ fn section_lines<'a>(draft: &Draft, pair: Pair<'a>, lines: &mut Vec<Line<'a>>) {
         let [from, to] = sections.map(|section| section?.options.get(name));
         if from != to {
             let shown = |of: Option<&Setting>| of.map(|of| masked(&section.kind, name, of));
-            push(What::Set, Some(name), shown(from), shown(to));
+            push(LineKind::Set, Some(name), shown(from), shown(to));
         }
     }
 }
 
-/// Formats the lines for the log.
 pub(crate) fn text(lines: &[Line<'_>]) -> Vec<String> {
     lines.iter().map(line_text).collect()
 }
@@ -123,11 +129,13 @@ fn line_text(line: &Line<'_>) -> String {
     let kind = line.r#type.unwrap_or_default();
     let place = format!("{}.{}", line.config, line.section.unwrap_or_default());
     match line.what {
-        What::Add => format!("{place}: added ({kind})"),
-        What::Remove => format!("{place}: removed ({kind})"),
-        What::Rename => format!("{place}: renamed from {from}"),
-        What::Order => format!("{}: sections in another order", line.config),
-        What::Set => format!("{place}.{}: {to} instead of {from}", line.option.unwrap_or_default()),
+        LineKind::Add => format!("{place}: added ({kind})"),
+        LineKind::Remove => format!("{place}: removed ({kind})"),
+        LineKind::Rename => format!("{place}: renamed from {from}"),
+        LineKind::Order => format!("{}: sections in another order", line.config),
+        LineKind::Set => {
+            format!("{place}.{}: {to} instead of {from}", line.option.unwrap_or_default())
+        }
     }
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! File operations that are on the medium when they return. Files and folders are flushed in such
-//! an order that a power cut leaves either the old or the new file.
+//! Durable file operations. Files and folders are flushed in an order that leaves either the old or
+//! the new file after a power cut.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
@@ -9,22 +9,19 @@ use std::path::Path;
 
 use crate::host::Router;
 
-/// File operations of the kernel. A power cut may lose operations that have not been flushed: the
-/// bytes of a file, or the names in a folder.
+/// File operations of the kernel. A power cut may lose unflushed operations: bytes of a file, or
+/// names in a folder.
 pub(crate) trait Kernel {
-    /// Returns the bytes of a file.
     fn read(&self, path: &Path) -> io::Result<Vec<u8>>;
 
-    /// Returns the permissions of a file or folder.
     fn mode(&self, path: &Path) -> io::Result<u32>;
 
-    /// Returns the names in a folder.
     fn names(&self, folder: &Path) -> io::Result<Vec<String>>;
 
-    /// Creates a file. Fails if one of that name exists.
+    /// Creates a file. Fails if the name exists.
     fn create(&self, path: &Path, bytes: &[u8], mode: u32) -> io::Result<()>;
 
-    /// Renames a file, and atomically replaces a file of the new name.
+    /// Renames a file. Replaces an existing file atomically.
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()>;
 
     fn unlink(&self, path: &Path) -> io::Result<()>;
@@ -35,12 +32,11 @@ pub(crate) trait Kernel {
     fn flush(&self, path: &Path) -> io::Result<()>;
 }
 
-/// File operations that are on the medium when they return.
+/// Durable file operations: a power cut after the return does not undo them.
 pub(crate) trait Disk: Kernel {
-    /// Replaces a file atomically. Without a mode, the new file has the mode of the old one, as
-    /// with uci.
+    /// Replaces a file atomically. Without `mode`, the new file has the mode of the old one.
     fn replace(&self, path: &Path, bytes: &[u8], mode: Option<u32>) -> io::Result<()> {
-        // uci ignores files that begin with a dot.
+        // uci ignores files whose names begin with a dot.
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         let new = folder(path).join(format!(".{name}.new"));
         let mode = mode.unwrap_or_else(|| self.mode(path).unwrap_or(0o600));
@@ -62,7 +58,7 @@ pub(crate) trait Disk: Kernel {
         self.flush(folder(path))
     }
 
-    /// Creates a folder that only root enters, and missing folders above it.
+    /// Creates a folder with access for root only, and its missing parents.
     fn make_private_folder(&self, path: &Path) -> io::Result<()> {
         if self.mode(path).is_ok() {
             return Ok(());

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The packages before and after a list of edits. Carries out the edits, and tracks which section
-//! became which.
+//! Drafts: the packages before and after a list of edits, with the origin of each section.
 
 use std::collections::BTreeMap;
 
@@ -9,38 +8,34 @@ use serde::{Deserialize, Serialize};
 use crate::edit::{Edit, Op, Values};
 use ::uci::{Options, Package, Packages, Section};
 
-/// A section during the edits.
 #[derive(Clone, Debug)]
 struct EditedSection {
-    /// Index in `before`; `None` if the section was added.
+    /// Index in `before`. `None` for an added section.
     origin: Option<usize>,
     section: Section,
 }
 
-/// Configuration before and after edits, with the origin of each section.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
-#[serde(from = "BTreeMap<String, Kept>", into = "BTreeMap<String, Kept>")]
+#[serde(from = "BTreeMap<String, StoredPackage>", into = "BTreeMap<String, StoredPackage>")]
 pub struct Draft {
     pub before: Packages,
-    /// Added anonymous sections have their id as a name, or `new`.
+    /// An added anonymous section has its `id` as a name, or a name such as `new`.
     pub after: Packages,
     /// Index in `before` of each section in `after`, by package.
     origins: BTreeMap<String, Vec<Option<usize>>>,
 }
 
-/// A section before and after a change. At least one of both exists.
+/// A section before and after a change. At least one of the two exists.
 #[derive(Clone, Copy, Debug)]
 pub struct Pair<'a> {
-    /// Package of the section.
     pub config: &'a str,
-    /// `None` if the section was added.
+    /// `None` for an added section.
     pub before: Option<&'a Section>,
-    /// `None` if the section was removed.
+    /// `None` for a removed section.
     pub after: Option<&'a Section>,
 }
 
 config::coded! {
-    /// Why an edit fails.
     pub enum DraftError {
         NoSection { config: String, section: String } = "no-section",
             "there is no section '{section}' in {config}";
@@ -52,10 +47,7 @@ config::coded! {
 }
 
 impl Draft {
-    /// Carries out the edits one after the other.
-    ///
-    /// # Errors
-    /// The first edit that fails.
+    /// Applies the edits in order. Stops at the first edit that fails.
     pub fn new(before: Packages, edits: &[Edit]) -> Result<Self, DraftError> {
         let mut edited: BTreeMap<&String, Vec<EditedSection>> = BTreeMap::new();
         for (config, package) in &before {
@@ -69,7 +61,7 @@ impl Draft {
             let config = &edit.config;
             let no_config = || DraftError::NoConfig { config: config.clone() };
             let sections = edited.get_mut(config).ok_or_else(no_config)?;
-            EditedPackage { config, sections }.carry_out(&edit.op)?;
+            EditedPackage { config, sections }.apply(&edit.op)?;
         }
         let mut draft = Draft::default();
         for (config, sections) in edited {
@@ -81,7 +73,7 @@ impl Draft {
         Ok(draft)
     }
 
-    /// Joins this change and the next one, which begins where this one ends.
+    /// Combines this draft with `next`, whose `before` is this draft's `after`.
     #[must_use]
     pub(crate) fn then(self, next: Draft) -> Draft {
         let mut origins = BTreeMap::new();
@@ -93,7 +85,7 @@ impl Draft {
         Draft { before: self.before, after: next.after, origins }
     }
 
-    /// Names the added anonymous sections by their places.
+    /// Names each added anonymous section by its index.
     pub(crate) fn name_added(&mut self, name: impl Fn(usize) -> String) {
         for (config, package) in &mut self.after {
             let origins = self.origins.get(config).map_or(&[][..], Vec::as_slice);
@@ -118,8 +110,7 @@ impl Draft {
         Draft { before: self.after, after: self.before, origins }
     }
 
-    /// Returns all sections of each package: first those after the change in their order, then
-    /// removed ones.
+    /// Returns all sections: for each package the current sections in order, then the removed ones.
     #[must_use]
     pub fn pairs(&self) -> Vec<Pair<'_>> {
         let mut pairs = Vec::new();
@@ -139,14 +130,14 @@ impl Draft {
         pairs
     }
 
-    /// Returns the pairs that differ.
+    /// Returns the pairs of sections that differ.
     #[must_use]
     pub fn changed(&self) -> Vec<Pair<'_>> {
         let differ = |pair: &Pair<'_>| pair.before != pair.after;
         self.pairs().into_iter().filter(differ).collect()
     }
 
-    /// Reports whether the sections that stay have another order, or a new one is not at the end.
+    /// Returns whether remaining sections changed their order, or a new section is not at the end.
     #[must_use]
     pub fn is_reordered(&self, config: &str) -> bool {
         let kept = self.origins.get(config).map_or(&[][..], Vec::as_slice);
@@ -157,12 +148,10 @@ impl Draft {
             }
             last = Some(origin);
         }
-        // A new section belongs at the end.
         kept.iter().rposition(Option::is_some) > kept.iter().position(Option::is_none)
             && kept.iter().any(Option::is_none)
     }
 
-    /// Returns the names of the packages that change.
     #[must_use]
     pub fn touched(&self) -> Vec<&str> {
         let differs = |config: &&String| self.before.get(*config) != self.after.get(*config);
@@ -170,20 +159,20 @@ impl Draft {
     }
 }
 
-/// A changed package as it is stored, with its secrets.
+/// Stored form of a changed package, including secrets.
 #[derive(Serialize, Deserialize)]
-struct Kept {
+struct StoredPackage {
     before: Vec<Section>,
     after: Vec<Section>,
     origins: Vec<Option<usize>>,
 }
 
-impl From<Draft> for BTreeMap<String, Kept> {
+impl From<Draft> for BTreeMap<String, StoredPackage> {
     fn from(draft: Draft) -> Self {
         let sections = |packages: &Packages, config: &str| {
             packages.get(config).map(|package| package.sections.clone()).unwrap_or_default()
         };
-        let kept = |config: &str| Kept {
+        let kept = |config: &str| StoredPackage {
             before: sections(&draft.before, config),
             after: sections(&draft.after, config),
             origins: draft.origins.get(config).cloned().unwrap_or_default(),
@@ -192,10 +181,10 @@ impl From<Draft> for BTreeMap<String, Kept> {
     }
 }
 
-impl From<BTreeMap<String, Kept>> for Draft {
-    fn from(packages: BTreeMap<String, Kept>) -> Self {
+impl From<BTreeMap<String, StoredPackage>> for Draft {
+    fn from(packages: BTreeMap<String, StoredPackage>) -> Self {
         let mut draft = Draft::default();
-        for (config, Kept { before, after, origins }) in packages {
+        for (config, StoredPackage { before, after, origins }) in packages {
             draft.before.insert(config.clone(), Package { sections: before });
             draft.after.insert(config.clone(), Package { sections: after });
             draft.origins.insert(config, origins);
@@ -204,14 +193,13 @@ impl From<BTreeMap<String, Kept>> for Draft {
     }
 }
 
-/// A package while edits change it.
 struct EditedPackage<'a> {
     config: &'a str,
     sections: &'a mut Vec<EditedSection>,
 }
 
 impl EditedPackage<'_> {
-    fn carry_out(&mut self, op: &Op) -> Result<(), DraftError> {
+    fn apply(&mut self, op: &Op) -> Result<(), DraftError> {
         match op {
             Op::Add { kind, name, id, options } => {
                 self.add(kind, name.as_deref(), id.as_deref(), options)
@@ -229,7 +217,7 @@ impl EditedPackage<'_> {
             Op::Rename { section, name } => {
                 let index = self.find(section)?;
                 if section != name {
-                    self.free(name)?;
+                    self.check_unused(name)?;
                 }
                 let section = &mut self.sections[index].section;
                 section.name.clone_from(name);
@@ -249,10 +237,10 @@ impl EditedPackage<'_> {
     ) -> Result<(), DraftError> {
         let called = match name.or(id) {
             Some(called) => {
-                self.free(called)?;
+                self.check_unused(called)?;
                 called.to_owned()
             }
-            None => self.made_up(),
+            None => self.unused_name(),
         };
         let section = Section {
             name: called,
@@ -264,7 +252,7 @@ impl EditedPackage<'_> {
         Ok(())
     }
 
-    /// Moves each section in turn to its index, like uci.
+    /// Moves each section in turn to its index in the list, like uci.
     fn order(&mut self, sections: &[String]) -> Result<(), DraftError> {
         for (index, name) in sections.iter().enumerate() {
             let from = self.find(name)?;
@@ -283,14 +271,14 @@ impl EditedPackage<'_> {
         self.position(name).ok_or(DraftError::NoSection { config, section })
     }
 
-    /// Returns an unused name, because a section without a unique name would stand for another one.
-    fn made_up(&self) -> String {
+    /// Returns an unused name. Later edits could not address a section without a unique name.
+    fn unused_name(&self) -> String {
         let names = (2u32..).map(|number| format!("new{number}"));
         let mut names = std::iter::once("new".to_owned()).chain(names);
         names.find(|name| self.position(name).is_none()).unwrap_or_default()
     }
 
-    fn free(&self, name: &str) -> Result<(), DraftError> {
+    fn check_unused(&self, name: &str) -> Result<(), DraftError> {
         let (config, section) = (self.config.to_owned(), name.to_owned());
         match self.position(name) {
             None => Ok(()),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The edits of a change as JSON: parses and checks them, and fills in masked secrets.
+//! Parses and formats the edits of a change as JSON, and restores masked secrets.
 
 use std::collections::BTreeMap;
 
@@ -9,19 +9,17 @@ use serde_json::{Value, json};
 use crate::secret::{MASK, has_mask};
 use ::uci::{Options, Package, Setting};
 
-/// UCI files that a change may contain.
 pub const CONFIGS: &[&str] =
     &["dhcp", "fastpath", "firewall", "network", "rpcd", "sqm", "suricata", "system", "wireless"];
-/// Maximum number of edits, more than any form makes in one change.
 pub(crate) const MAX_EDITS: usize = 512;
 /// Maximum number of options in an edit, entries in a list, and sections in an order.
 const MAX_ENTRIES: usize = 1024;
-/// Maximum length of a value, bytes.
+/// Maximum length of a value, in bytes.
 const MAX_VALUE_LEN: usize = 4096;
-/// Maximum length of a name, bytes. uci has no limit, but people read its files.
+/// Maximum length of a name, in bytes. uci has no limit.
 const MAX_NAME_LEN: usize = 64;
 
-/// Members of each operation besides `config` and `op`.
+/// Members of each operation, in addition to `config` and `op`.
 const MEMBERS: &[(&str, &[&str])] = &[
     ("add", &["type", "section", "id", "values"]),
     ("set", &["section", "values"]),
@@ -30,27 +28,25 @@ const MEMBERS: &[(&str, &[&str])] = &[
     ("order", &["sections"]),
 ];
 
-/// New values of options; `None` removes an option.
+/// New values of options. `None` removes an option.
 pub(crate) type Values = BTreeMap<String, Option<Setting>>;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Edit {
-    /// Name of the file in `/etc/config`.
     pub config: String,
     pub op: Op,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Op {
-    /// Adds a section at the end. Without a name the section is anonymous, and later edits of the
-    /// same list use `id` as its name.
+    /// Adds a section at the end. A section without a name is anonymous. Later edits of the same
+    /// list refer to it by `id`.
     Add {
         kind: String,
         name: Option<String>,
         id: Option<String>,
         options: Options,
     },
-    /// Sets or removes options.
     Set {
         section: String,
         values: Values,
@@ -62,19 +58,18 @@ pub enum Op {
         section: String,
         name: String,
     },
-    /// Moves these sections to the front, in this order.
+    /// Moves the sections to the front, in this order.
     Order {
         sections: Vec<String>,
     },
 }
 
-/// Why a list of edits cannot be read.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("edit {number}{}: {what}", Self::of(.field))]
 pub struct EditError {
-    /// Place in the list, from 1; 0 for the list itself.
+    /// Position of the edit in the list, from 1. 0 for the list itself.
     pub number: usize,
-    /// Name of the field; empty for the whole edit.
+    /// Name of the field. Empty for the whole edit.
     pub field: String,
     pub what: String,
 }
@@ -85,10 +80,7 @@ impl EditError {
     }
 }
 
-/// Parses a list of edits. Sections and values are checked later.
-///
-/// # Errors
-/// The first value that is not an edit.
+/// Parses a list of edits. Does not check whether sections exist or values fit.
 pub fn read_edits(list: &[Value]) -> Result<Vec<Edit>, EditError> {
     if list.len() > MAX_EDITS {
         let what = format!("a change has at most {MAX_EDITS} edits, this has {}", list.len());
@@ -134,8 +126,7 @@ impl<'a> Fields<'a> {
         Ok(Edit { config: config.to_owned(), op })
     }
 
-    /// Refuses members that the operation does not have, because ignoring one would carry out
-    /// another edit than intended.
+    /// Refuses unknown members of an operation. An ignored member would make a different edit.
     fn only(&self, op: &str, members: &[&str]) -> Result<(), EditError> {
         let known = |name: &str| matches!(name, "config" | "op") || members.contains(&name);
         let mut names = self.value.as_object().into_iter().flat_map(Map::keys);
@@ -202,8 +193,7 @@ impl<'a> Fields<'a> {
             if !is_name(option) {
                 return Err(self.wrong(option, "cannot be the name of an option"));
             }
-            // A form that shows a secret's mask sends it back untouched, so the mask is not a
-            // value.
+            // A form sends the mask of an unchanged secret back.
             let masks = |list: &Vec<Value>| !list.is_empty() && list.iter().all(|of| of == MASK);
             if value == MASK || value.as_array().is_some_and(masks) {
                 continue;
@@ -224,12 +214,12 @@ impl<'a> Fields<'a> {
             if text.len() > MAX_VALUE_LEN {
                 return Err(self.wrong(option, format!("is longer than {MAX_VALUE_LEN} bytes")));
             }
-            // A URL or an entry of a list, sent back as it was shown.
+            // A masked URL or list entry would lose its secret.
             if has_mask(&text) && (value.is_array() || Undone::read(&text).is_none()) {
                 let what = "has a mask where a password or code was; write that as well";
                 return Err(self.wrong(option, what));
             }
-            // A C string ends at a NUL.
+            // C programs would truncate the value at a NUL.
             if text.contains('\0') {
                 return Err(self.wrong(option, "has a NUL in it"));
             }
@@ -252,14 +242,14 @@ impl<'a> Fields<'a> {
     }
 }
 
-/// Reports whether uci accepts a text as a name.
+/// Returns whether a text is a valid name of a section or option.
 pub(crate) fn is_name(text: &str) -> bool {
     (1..=MAX_NAME_LEN).contains(&text.len())
         && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
 }
 
 impl Op {
-    /// Distinguishes the edit from others of the same list.
+    /// Identifies the edit within its list.
     fn place(&self) -> (bool, Option<&str>) {
         match self {
             Op::Add { name, id, .. } => (true, name.as_deref().or(id.as_deref())),
@@ -281,13 +271,12 @@ impl Op {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Undone {
     pub(crate) id: u64,
-    /// All later changes are undone, too.
+    /// Undo all later changes, too.
     pub(crate) since: bool,
 }
 
 impl Undone {
-    /// Returns the text in place of a secret: the mask, the change's number, and a plus for later
-    /// changes.
+    /// Returns the mask of a secret: the general mask, the id of the change, and `+` with `since`.
     pub(crate) fn mask(self) -> String {
         format!("{MASK}{}{}", self.id, if self.since { "+" } else { "" })
     }
@@ -300,8 +289,8 @@ impl Undone {
 }
 
 impl Edit {
-    /// Returns the type of the edited section; empty if the package does not have the section, so
-    /// that nothing of it is shown.
+    /// Returns the type of the edited section. Empty for an unknown section, so that all its values
+    /// are masked.
     pub(crate) fn kind<'a>(&'a self, package: Option<&'a Package>) -> &'a str {
         let known = match &self.op {
             Op::Add { kind, .. } => Some(kind),
@@ -313,7 +302,7 @@ impl Edit {
         known.map_or("", |kind| kind)
     }
 
-    /// Returns the change that a numbered mask refers to.
+    /// Returns the undone change that a mask refers to.
     pub(crate) fn undone(&self) -> Option<Undone> {
         let number = |setting: &Setting| match setting {
             Setting::Text(text) => Undone::read(text),
@@ -326,7 +315,8 @@ impl Edit {
         }
     }
 
-    /// Replaces numbered masks with the secrets of `known`; false if a secret is missing there.
+    /// Replaces the masks of an undone change with secrets from `known`. Returns false if `known`
+    /// lacks one.
     pub(crate) fn fill(&mut self, undone: Undone, known: &[Edit]) -> bool {
         let mask = Setting::Text(undone.mask());
         let same = |edit: &&Edit| edit.config == self.config && edit.op.place() == self.op.place();
@@ -345,7 +335,7 @@ impl Edit {
         }
     }
 
-    /// Returns JSON that [`read_edits`] can read. `show` formats each value.
+    /// Formats the edit for [`read_edits`]. `show` formats each value.
     #[must_use]
     pub fn value(&self, show: &dyn Fn(&str, &Setting) -> Value) -> Value {
         let config = &self.config;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Openings to the Internet that a draft adds, for packets that were not let in before.
-//! `crates/config/src/exposure.rs` decides which firewall settings are openings.
+//! Exposures that a draft adds, by packets that were not admitted before. `config::exposure`
+//! determines the openings of a firewall configuration.
 
 use std::collections::BTreeSet;
 
@@ -11,17 +11,15 @@ use crate::draft::Draft;
 use crate::validate::faulty_sections;
 use ::uci::{Package, Packages, Section};
 
-/// An opening to the Internet that a draft adds.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub(crate) struct NewExposure {
     /// Kind of the setting: `input`, `forward`, `rule` or `redirect`.
     code: &'static str,
-    /// Zone that leads to the Internet.
+    /// Zone of the senders.
     pub(crate) zone: String,
-    /// Zone or host that becomes reachable, `*` for every zone. Empty for the router itself,
-    /// because a zone may have any name.
+    /// Reachable zone or host, `*` for all zones. Empty for the router, because a zone may have any
+    /// name.
     to: String,
-    /// Message in English.
     pub(crate) text: String,
 }
 
@@ -50,7 +48,6 @@ impl NewExposure {
     }
 }
 
-/// Returns the ports of this router's services, from their configuration.
 pub(crate) fn services() -> BTreeSet<u16> {
     exposure::services(|config| {
         let text = crate::store().config(config).ok()??;
@@ -58,18 +55,17 @@ pub(crate) fn services() -> BTreeSet<u16> {
     })
 }
 
-/// Returns the openings to the Internet that a draft adds, on a router with services at these
-/// ports.
+/// Returns the exposures that a draft adds. `services` are the ports of the router's services.
 pub(crate) fn exposes(draft: &Draft, services: &BTreeSet<u16>) -> Vec<NewExposure> {
-    let [lines, lines_after] = lines(draft, services);
+    let [wans, wans_after] = wan_interfaces(draft, services);
     let Some([old, firewall]) = in_force(draft) else { return Vec::new() };
-    let found = |packages: &Packages, firewall: &Package, lines: &BTreeSet<String>| {
+    let found = |packages: &Packages, firewall: &Package, wans: &BTreeSet<String>| {
         let mut services = services.clone();
         services.extend(packages.iter().flat_map(|(name, of)| exposure::listens(name, of)));
-        openings(firewall, &Router::of(packages.get("network"), &services, lines))
+        openings(firewall, &Router::of(packages.get("network"), &services, wans))
     };
-    let before = found(&draft.before, &old, &lines);
-    let after = found(&draft.after, &firewall, &lines_after);
+    let before = found(&draft.before, &old, &wans);
+    let after = found(&draft.after, &firewall, &wans_after);
     let mut new: Vec<NewExposure> = Vec::new();
     for each in after.iter().filter(|each| !is_open(&before, each)) {
         let each = NewExposure::of(each);
@@ -80,7 +76,7 @@ pub(crate) fn exposes(draft: &Draft, services: &BTreeSet<u16>) -> Vec<NewExposur
     new
 }
 
-/// Reports whether all packets of an opening were let in before.
+/// Returns whether openings of `before` admit all packets of `new`.
 fn is_open(before: &[exposure::Exposure], new: &exposure::Exposure) -> bool {
     let covering =
         before.iter().filter(|old| old.zone == new.zone && covers(&old.opening, &new.opening));
@@ -88,8 +84,8 @@ fn is_open(before: &[exposure::Exposure], new: &exposure::Exposure) -> bool {
     new.packets.iter().all(|packet| packets.contains(packet))
 }
 
-/// Reports whether an opening leads wherever another one does. Ports do not count here; they are in
-/// the packets.
+/// Returns whether the target of `old` includes the target of `new`. Ignores ports, which are part
+/// of the packets.
 fn covers(old: &Opening, new: &Opening) -> bool {
     use Opening::{Host, Router, Services, Zone};
     match (old, new) {
@@ -103,26 +99,26 @@ fn covers(old: &Opening, new: &Opening) -> bool {
     }
 }
 
-/// Returns the interfaces in zones that led to the Internet before, and the interfaces that lead
-/// there afterwards in any zone: the former under their new names, and interfaces on their devices.
-fn lines(draft: &Draft, services: &BTreeSet<u16>) -> [BTreeSet<String>; 2] {
+/// Returns the WAN interfaces before and after a draft. Afterwards, renamed WAN interfaces and all
+/// interfaces on their devices count, regardless of their zone.
+fn wan_interfaces(draft: &Draft, services: &BTreeSet<u16>) -> [BTreeSet<String>; 2] {
     let network = |packages: &Packages| packages.get("network").cloned().unwrap_or_default();
     let (before, after) = (network(&draft.before), network(&draft.after));
     let router = Router::of(Some(&before), services, &BTreeSet::new());
     let firewall = draft.before.get("firewall");
-    let lines = firewall.map(|of| exposure::lines(of, &router)).unwrap_or_default();
-    let mut lines_after = lines.clone();
+    let wans = firewall.map(|of| exposure::wan_interfaces(of, &router)).unwrap_or_default();
+    let mut wans_after = wans.clone();
     for pair in draft.pairs().iter().filter(|pair| pair.config == "network") {
         if let (Some(before), Some(after)) = (pair.before, pair.after)
-            && lines.contains(&before.name)
+            && wans.contains(&before.name)
         {
-            lines_after.insert(after.name.clone());
+            wans_after.insert(after.name.clone());
         }
     }
-    // Below an interface with its own device (PPPoE) is the modem, as long as the interface exists.
-    let is_gone = |line: &Section| !after.sections.iter().any(|of| of.name == line.name);
-    let with_device = |line: &&Section| {
-        lines.contains(&line.name) && (is_gone(line) || !exposure::has_own_device(line))
+    // The device below PPPoE receives only frames of the modem while the PPPoE interface exists.
+    let is_gone = |wan: &Section| !after.sections.iter().any(|of| of.name == wan.name);
+    let with_device = |wan: &&Section| {
+        wans.contains(&wan.name) && (is_gone(wan) || !exposure::has_own_device(wan))
     };
     let devices: BTreeSet<&str> =
         before.of("interface").filter(with_device).filter_map(|of| of.text("device")).collect();
@@ -132,12 +128,12 @@ fn lines(draft: &Draft, services: &BTreeSet<u16>) -> [BTreeSet<String>; 2] {
         let mut ports = ports.flat_map(|bridge| bridge.words("ports"));
         devices.contains(device) || ports.any(|port| devices.contains(port))
     };
-    lines_after.extend(after.of("interface").filter(on_it).map(|of| of.name.clone()));
-    [lines, lines_after]
+    wans_after.extend(after.of("interface").filter(on_it).map(|of| of.name.clone()));
+    [wans, wans_after]
 }
 
-/// Returns the firewall before and after without faulty sections, which fw4 leaves out. Faulty
-/// sections that the draft touches stay, because fw4 does not leave out all of them.
+/// Returns the firewall before and after without faulty sections, which fw4 usually skips. Faulty
+/// sections that the draft changes count as in force.
 fn in_force(draft: &Draft) -> Option<[Package; 2]> {
     let faulty = faulty_sections(&draft.before);
     let before = draft.before.get("firewall")?;

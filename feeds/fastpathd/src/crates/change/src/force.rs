@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Determines whether a pending change is in force, since `uci apply` answers before netifd and fw4
-//! have begun. Compares interfaces, addresses, bridge ports, VLANs, MTUs and SSIDs, the time of
-//! fw4's last reload, and the digest of the daemon's configuration.
+//! Determines whether a pending change is in force, because `uci apply` answers before netifd and
+//! fw4 start. Network and wireless changes are compared by facts, the firewall by the time of fw4's
+//! last reload, and the daemon by the digest of its configuration.
 //!
-//! Visible parts of the configuration are expressed as facts: new ones must hold, removed ones must
-//! not. Without any fact, the state of a change is unknown.
+//! A fact is an observable part of the configuration. New facts must hold, and removed facts must
+//! not. The state of a change without a fact is unknown.
 
 use std::collections::BTreeSet;
 use std::fs::{File, TryLockError};
@@ -19,13 +19,12 @@ use crate::draft::Draft;
 use crate::validate::{Port, networks};
 use ::uci::{Package, Packages};
 
-/// Name of the daemon's file.
 const FASTPATH: &str = "fastpath";
-/// fw4 writes its state with every start and reload, and holds the lock until the rules are loaded.
+/// fw4 writes its state at each start and reload, and holds the lock until the rules are loaded.
 const FW4_STATE: &str = "/var/run/fw4.state";
 const FW4_LOCK: &str = "/var/run/fw4.lock";
 
-/// A part of the configuration that is visible in the kernel, or reported by netifd.
+/// A part of the configuration that the kernel or netifd reports.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Fact {
     Interface { name: String, proto: String, device: String },
@@ -36,35 +35,30 @@ enum Fact {
     Ssid { radio: String, ssid: String, networks: Vec<String> },
 }
 
-/// Observed state. `None` if it was not requested, or without an answer.
+/// Observed state. A field is `None` if it was not requested or has no answer.
 #[derive(Debug, Default)]
 pub(crate) struct Seen {
-    /// Answer of the daemon's `topology`.
     topology: Option<Map>,
-    /// Interfaces of netifd.
     interfaces: Option<Vec<Value>>,
-    /// Radios of netifd.
     wireless: Option<Map>,
-    /// When fw4 last loaded rules, Unix ms; `u64::MIN` while it loads them.
+    /// Unix time of fw4's last reload, in milliseconds. `u64::MIN` during a reload.
     firewall_ms: Option<u64>,
-    /// Answer of the daemon's `status`.
     status: Option<Map>,
 }
 
-/// Use of the new `/etc/config/fastpath` by the daemon.
+/// Whether the daemon uses the new `/etc/config/fastpath`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum InUse {
     Yes,
-    /// The daemon has not read the file yet, or uses an older one.
+    /// The daemon has not yet read the file.
     NotYet,
-    /// The daemon has read the file and refuses it.
     Refused,
-    /// The daemon does not run, or only secrets change, which its digest leaves out.
+    /// The daemon does not run, or only secrets change, which the digest does not include.
     Unknown,
 }
 
 impl Seen {
-    /// Requests the state that shows whether this change is in force.
+    /// Requests the state that determines whether a change is in force.
     pub(crate) async fn of(bus: &Bus, draft: &Draft) -> Self {
         let mut seen = Self::of_daemon(bus, draft).await;
         for config in draft.touched() {
@@ -94,7 +88,7 @@ impl Seen {
         seen
     }
 
-    /// Returns the problems that the daemon reports about a configuration that it refuses.
+    /// Returns the daemon's problems with a refused configuration.
     pub(crate) fn problems(&self) -> &[Value] {
         let problems = self.status.as_ref().and_then(|of| of.get("problems")?.as_array());
         problems.map_or(&[], Vec::as_slice)
@@ -115,7 +109,7 @@ impl Seen {
         list(port.map(|of| &of["vlans"]))
     }
 
-    /// Reports whether a fact holds; `None` if unknown.
+    /// Returns whether a fact holds. `None` if unknown.
     fn holds(&self, fact: &Fact) -> Option<bool> {
         match fact {
             Fact::Interface { name, proto, device } => {
@@ -131,7 +125,7 @@ impl Seen {
                 let link = self.link(device);
                 Some(list(link.map(|link| &link["addresses"])).any(is))
             }
-            // A missing port will not become a member, so the fact is unknown.
+            // A missing port cannot become a member, so the fact is unknown.
             Fact::Member { bridge, port } => Some(self.link(port)?["master"] == **bridge),
             Fact::Vlan { bridge, port, vlan, tagged } => {
                 self.link(port)?;
@@ -157,7 +151,7 @@ fn list(value: Option<&Value>) -> impl Iterator<Item = &Value> + use<'_> {
     value.and_then(Value::as_array).into_iter().flatten()
 }
 
-/// Returns when rules were last loaded; `None` without the state file.
+/// Returns the time of fw4's last reload. `None` without the state file.
 fn loaded(state: &str, lock: &str) -> Option<u64> {
     let written = Path::new(state).metadata().and_then(|of| of.modified()).ok()?;
     let busy = File::open(lock)
@@ -166,13 +160,12 @@ fn loaded(state: &str, lock: &str) -> Option<u64> {
     Some(if busy { u64::MIN } else { u64::try_from(ms).ok()? })
 }
 
-/// Returns the facts of a network configuration.
 fn facts(network: Option<&Package>) -> BTreeSet<Fact> {
     let mut facts = BTreeSet::new();
     let Some(network) = network else { return facts };
     for section in network.of("interface").filter(|of| !of.is_on("disabled", false)) {
         let device = section.text("device").unwrap_or_default();
-        // An alias has the device of another interface.
+        // An alias uses the device of another interface.
         if device.is_empty() || device.starts_with('@') {
             continue;
         }
@@ -207,7 +200,7 @@ fn facts(network: Option<&Package>) -> BTreeSet<Fact> {
     facts
 }
 
-/// Returns the facts of a wireless configuration, which are the enabled SSIDs.
+/// Returns the facts of a wireless configuration: the enabled SSIDs.
 fn points(wireless: Option<&Package>) -> BTreeSet<Fact> {
     let mut facts = BTreeSet::new();
     let Some(wireless) = wireless else { return facts };
@@ -225,7 +218,6 @@ fn points(wireless: Option<&Package>) -> BTreeSet<Fact> {
     facts
 }
 
-/// Reports whether the daemon uses the changed configuration.
 pub(crate) fn in_use(draft: &Draft, seen: &Seen) -> InUse {
     let digest = |packages: &Packages| {
         let values = packages.get(FASTPATH).map(Package::values);
@@ -243,8 +235,8 @@ pub(crate) fn in_use(draft: &Draft, seen: &Seen) -> InUse {
     }
 }
 
-/// Reports whether a change made at `at_ms` is in force, as far as it concerns network, wireless,
-/// firewall and daemon; `None` if unknown. Other files disconnect nobody.
+/// Returns whether a change at `at_ms` is in force in network, wireless, firewall and daemon.
+/// `None` if unknown. Ignores other files, which cannot disconnect an administrator.
 pub(crate) fn in_force(draft: &Draft, at_ms: u64, seen: &Seen) -> Option<bool> {
     let mut answers = Vec::new();
     for config in draft.touched() {
@@ -277,7 +269,7 @@ fn holds(
     (!known.is_empty()).then(|| !known.contains(&false))
 }
 
-/// Returns false if one answer is false, otherwise unknown if one is unknown.
+/// Combines answers. A false answer outweighs an unknown one, and an unknown answer a true one.
 fn all(answers: Vec<Option<bool>>) -> Option<bool> {
     if answers.contains(&Some(false)) {
         return Some(false);

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Private parsers of this crate, for the fuzz targets: `/proc` files about the page's clients, and
-//! the checks of a draft.
+//! Fuzz targets: parsers of `/proc` files about the page's clients, and the checks of a draft.
 
 use std::collections::BTreeSet;
 use std::net::IpAddr;
@@ -12,14 +11,14 @@ use crate::draft::Draft;
 use crate::exposes::exposes;
 use crate::validate::{Validators, problems};
 
-/// Parses one text as each of `/proc/net/tcp`, `/proc/net/arp`, the output of `ip neigh`,
-/// `/etc/config/uhttpd` and a bridge's table. Returns the number of connections.
+/// Parses `text` as `/proc/net/tcp`, `/proc/net/arp`, output of `ip neigh`, `/etc/config/uhttpd`
+/// and `brforward`. Returns the number of connections.
 #[must_use]
 pub fn clients(text: &str) -> usize {
-    administrator::read_all(text)
+    administrator::parse_all(text)
 }
 
-/// Checks a draft without running a program. Returns the number of lines about it.
+/// Checks a draft without running a program. Returns the number of results.
 #[must_use]
 pub fn judge(draft: &Draft) -> usize {
     let administrator = |client: &str, router: &str, device: &str, link: &str| {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The router's clocks, locks and processes behind a trait. Its files are in `disk.rs`.
+//! The router's clocks, locks and processes behind a trait. `disk.rs` has the files.
 
 use std::any::Any;
 use std::fs::{self, OpenOptions, TryLockError};
@@ -12,30 +12,29 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use crate::disk::Kernel;
 
-/// Maximum wait for another call to end.
+/// Maximum wait for another call.
 const LOCK_TIMEOUT: Duration = Duration::from_secs(8);
-const LOCK_PAUSE: Duration = Duration::from_millis(50);
+const LOCK_RETRY_INTERVAL: Duration = Duration::from_millis(50);
 
-/// A held lock, which is released when dropped, or when the process ends.
+/// A lock, released on drop or when the process ends.
 pub(crate) type Held = Box<dyn Any>;
 
-/// The router below a transaction: its files, clocks and processes.
+/// The router of a transaction: files, clocks and processes.
 pub(crate) trait Host: Kernel {
-    /// Waits for a lock. Returns `None` if another process holds it for too long.
+    /// Waits for a lock. Returns `None` at the timeout.
     fn lock(&self, path: &Path) -> io::Result<Option<Held>>;
 
-    /// Unix milliseconds.
+    /// Unix time in milliseconds.
     fn now_ms(&self) -> u64;
 
     /// Milliseconds since boot.
     fn up_ms(&self) -> u64;
 
-    /// Starts `fastpath-rpcd settle`, which runs until the pending change has ended. rpcd reverts
-    /// the change by itself, but forgets it when it restarts, and would not record its end.
+    /// Starts `fastpath-rpcd settle`, which runs until the pending change has ended. rpcd's own
+    /// timer does not survive a restart of rpcd, and does not record the end.
     fn start_settle(&self);
 }
 
-/// The real router.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Router;
 
@@ -48,7 +47,7 @@ impl Host for Router {
             match file.try_lock() {
                 Ok(()) => return Ok(Some(Box::new(file))),
                 Err(TryLockError::WouldBlock) if Instant::now() < until => {
-                    std::thread::sleep(LOCK_PAUSE);
+                    std::thread::sleep(LOCK_RETRY_INTERVAL);
                 }
                 Err(TryLockError::WouldBlock) => return Ok(None),
                 Err(TryLockError::Error(error)) => return Err(error),
@@ -57,7 +56,7 @@ impl Host for Router {
     }
 
     fn now_ms(&self) -> u64 {
-        // A router without a battery starts with a wrong time, which is corrected later.
+        // The clock may be before 1970 until NTP sets it.
         let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
     }
@@ -69,7 +68,7 @@ impl Host for Router {
 
     fn start_settle(&self) {
         let Ok(program) = std::env::current_exe() else { return };
-        // If this fails, the next call ends the change.
+        // If the start fails, the next call ends the change.
         let _ = Command::new(program)
             // The program selects its function by this name.
             .arg0("fastpath-rpcd")
@@ -82,7 +81,7 @@ impl Host for Router {
     }
 }
 
-/// Parses the first number of `/proc/uptime`, seconds with two decimals, into milliseconds.
+/// Parses the uptime in `/proc/uptime` (seconds with two decimals) to milliseconds.
 fn uptime(text: &str) -> Option<u64> {
     let (seconds, hundredths) = text.split_whitespace().next()?.split_once('.')?;
     Some(seconds.parse::<u64>().ok()? * 1000 + hundredths.parse::<u64>().ok()? * 10)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Reports whether an administrator may reach the page through fw4's input rules and zone policies,
-//! as far as they are in UCI. Used by `cuts.rs`.
+//! Determines whether fw4's input rules and zone policies in UCI let an administrator reach the
+//! page.
 
 use std::net::IpAddr;
 
@@ -12,20 +12,20 @@ use crate::administrator::Administrator;
 use crate::validate::networks;
 use ::uci::{Package, Packages, Section};
 
-/// Options that restrict a rule to some connections of an administrator.
+/// Options that restrict a rule to some of an administrator's connections.
 #[rustfmt::skip]
 const CONDITIONS: &[&str] = &[
     "device", "dscp", "helper", "ipset", "limit", "mark", "src_mac", "src_port", "start_date",
     "start_time", "stop_date", "stop_time", "weekdays",
 ];
 
-/// Reports whether an interface lets in a connection from the administrator to the page.
+/// Returns whether the firewall admits the administrator's connection at an interface.
 pub(crate) fn is_open(packages: &Packages, interface: &Section, admin: &Administrator) -> bool {
-    // Without the file there is no firewall.
+    // Without the file, no firewall is active.
     let Some(firewall) = packages.get("firewall") else { return true };
     let zone = firewall.of("zone").find(|zone| covers(zone, interface));
     let name = zone.and_then(|zone| zone.text("name"));
-    // fw4 puts the rules for every zone before those for single zones.
+    // Rules for all zones precede rules for single zones in fw4's chains.
     let mut verdicts = [Some("*"), name].into_iter().flatten().filter_map(|src| {
         let mut rules = firewall.of("rule").filter(|rule| rule.text("src") == Some(src));
         rules.find(|rule| matches(packages, rule, admin)).and_then(verdict)
@@ -38,7 +38,7 @@ fn default(firewall: &Package) -> Option<&str> {
     firewall.of("defaults").next().and_then(|defaults| defaults.text("input"))
 }
 
-/// Reports whether fw4 makes a zone of the section, and the zone has the interface.
+/// Returns whether fw4 uses the zone and the zone includes the interface.
 fn covers(zone: &Section, interface: &Section) -> bool {
     let device = interface.text("device").unwrap_or_default();
     let has_device = |name: &&str| match name.strip_suffix('+') {
@@ -51,14 +51,14 @@ fn covers(zone: &Section, interface: &Section) -> bool {
             || (!device.is_empty() && zone.words("device").iter().any(has_device)))
 }
 
-/// Returns whether a rule accepts; `None` if it neither accepts nor refuses.
+/// Returns whether a rule accepts. `None` if the rule neither accepts nor denies.
 fn verdict(rule: &Section) -> Option<bool> {
     let target = rule.text("target")?;
     let refuses = ["reject", "drop"].iter().any(|word| fw4::is_short_for(target, word));
     if accepts(target) { Some(true) } else { refuses.then_some(false) }
 }
 
-/// Reports whether an input rule decides about a connection to the page.
+/// Returns whether an input rule matches the administrator's connection.
 fn matches(packages: &Packages, rule: &Section, admin: &Administrator) -> bool {
     let family = match rule.text("family") {
         Some("inet") => admin.client.is_ipv4(),
@@ -81,7 +81,7 @@ fn matches(packages: &Packages, rule: &Section, admin: &Administrator) -> bool {
         && has("dest_ip", admin.router)
 }
 
-/// Returns the subnets that `/etc/config/network` gives to a network; `None` without any.
+/// Returns the subnets of a network in `/etc/config/network`. `None` if there are none.
 fn subnets(packages: &Packages, name: &str) -> Option<Vec<Addresses>> {
     let interface = packages.get("network")?.section(name)?;
     let of = |(_, network): (IpAddr, Network)| fw4::addresses(&network.to_string());

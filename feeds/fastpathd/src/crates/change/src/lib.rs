@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The object `fastpath.change`: a change of the configuration is one transaction.
+//! The object `fastpath.change`: a configuration change is one transaction.
 //!
-//! Edits of UCI files ([`read_edits`]) are applied to the current packages ([`Draft`]), validated
-//! (problems and connectivity loss), shown without secrets, and applied by rpcd for some seconds.
-//! Unless they are confirmed in time, the old state is restored, even after a power loss, since it
-//! is on the medium before anything is changed. A confirmed change is recorded and can be undone
-//! ([`inverse`]).
+//! A [`Draft`] has the packages before and after a list of edits ([`read_edits`]). Drafts are
+//! checked for problems, connectivity loss and exposure, and applied by rpcd with a rollback timer.
+//! The old state is on the medium first, so it is also restored after a power cut. A confirmed
+//! change is recorded and can be undone ([`inverse`]).
 //!
-//! The core is pure; `uci`, `caller`, `store` and `administrator` access the router, `api` and
-//! `transaction` join them.
+//! `uci`, `caller`, `store` and `administrator` access the router. `api` and `transaction` combine
+//! them with the other modules, which have no I/O.
 
 mod administrator;
 mod api;
@@ -53,8 +52,8 @@ pub use reason::ChangeReason;
 pub use undo::{ChangedSince, inverse};
 pub use watch::{boot, leave, settle};
 
-/// Returns the store of this router, or of the root that the environment variable `FASTPATH_ROOT`
-/// names.
+/// Returns the store of this router, or below the folder in the environment variable
+/// `FASTPATH_ROOT`.
 fn store() -> store::Store {
     std::env::var_os("FASTPATH_ROOT")
         .map_or_else(store::Store::default, |root| store::Store::below(root.as_ref()))

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Logs changes under the name `fastpath-change`: user, result and edits. Messages go to
-//! `/dev/kmsg` while logd does not run.
+//! Logs user, result and edits of changes as `fastpath-change`. Uses `/dev/kmsg` while logd does
+//! not run.
 
 use std::fmt::Write as _;
 use std::fs::OpenOptions;
@@ -16,10 +16,10 @@ use crate::record::Head;
 
 /// Maximum number of logged lines of a change.
 const MAX_LINES: usize = 40;
-/// Maximum length of such a line, characters.
+/// Maximum length of a logged line, in characters.
 const MAX_LEN: usize = 500;
 
-/// Logs that a change was `what` (`applied`, `confirmed`, …), with the lines of a new one.
+/// Logs the result of a change (`applied`, `confirmed`, …), with the differences in `draft`.
 pub(crate) fn note(head: &Head, what: &str, draft: Option<&Draft>) {
     send(&text(head, what, draft));
 }
@@ -30,7 +30,7 @@ fn text(head: &Head, what: &str, draft: Option<&Draft>) -> String {
     let mut text = format!("change {id} of {user}: {what}\n");
     let lines = draft.map(|draft| diff::text(&diff::lines(draft))).unwrap_or_default();
     for line in lines.iter().take(MAX_LINES) {
-        // Labels and names of options come from the edits, so they may have control characters.
+        // Labels and option names are part of the edits and may have control characters.
         let line: String = line.chars().filter(|c| !c.is_control()).take(MAX_LEN).collect();
         let _ = writeln!(text, "change {id} of {user}: {line}");
     }
@@ -40,7 +40,6 @@ fn text(head: &Head, what: &str, draft: Option<&Draft>) -> String {
     text
 }
 
-/// Logs one line.
 pub(crate) fn say(text: &str) {
     send(&line(text));
 }
@@ -49,21 +48,19 @@ fn line(text: &str) -> String {
     format!("{}\n", text.escape_debug())
 }
 
-/// Socket of logd, once it runs.
+/// Socket of logd. Exists while logd runs.
 const LOGD: &str = "/dev/log";
 /// The kernel's log, which logd reads when it starts.
 const KERNEL: &str = "/dev/kmsg";
 /// Priority `daemon.notice`.
 const PRIORITY: u8 = 29;
 
-/// Sends each line as a message. At boot this program runs before logd, and logger would lose
+/// Sends each line as a message. The command `boot` runs before logd, where logger would lose
 /// messages.
 fn send(text: &str) {
-    // Unit tests must not write into the log of this machine.
     if cfg!(test) {
         return;
     }
-    // A missing log is not a reason to refuse a change.
     if Path::new(LOGD).exists() {
         send_to_logd(text);
     } else {
@@ -71,7 +68,7 @@ fn send(text: &str) {
     }
 }
 
-/// Writes each line on its own, because the kernel takes each write as one message.
+/// Writes each line separately, because the kernel treats each write as one message.
 fn send_to_kernel(kernel: impl AsRef<Path>, text: &str) -> std::io::Result<()> {
     let mut log = OpenOptions::new().append(true).open(kernel)?;
     for line in text.lines() {
@@ -97,7 +94,6 @@ mod tests {
         Head { id: 7, at_ms: 0, user: user.to_owned(), note: "a\nnote".to_owned() }
     }
 
-    /// No text of a user, a name or a value starts a line or alters a terminal.
     #[test]
     fn edits_cannot_forge_log_lines() {
         let forged = "x\nchange 9 of root: confirmed\r\u{1b}[2J\u{9b}2J\u{7f}";
@@ -117,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn a_long_change_has_a_limited_number_of_lines_of_limited_length() {
+    fn limits_number_and_length_of_a_changes_lines() {
         let long = "n".repeat(4000);
         let mut values: serde_json::Map<_, _> =
             (0..49).map(|number| (format!("o{number}"), json!(long))).collect();
@@ -134,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn the_kernel_gets_one_message_per_line() {
+    fn sends_one_message_per_line_to_the_kernel() {
         let file = std::env::temp_dir().join(format!("change-kmsg-{}", std::process::id()));
         std::fs::write(&file, "").expect("a file for the test");
         send_to_kernel(&file, "change 7 of ann: power-cut\nand more\n").expect("written");

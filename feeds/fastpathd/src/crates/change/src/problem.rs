@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! A problem of a draft. The checks are in `validate/`.
+//! Problems of a draft, as reported by `validate/`.
 
 use plugin::Map;
 use serde::Serialize;
@@ -8,17 +8,14 @@ use serde::Serialize;
 pub(crate) struct Problem {
     pub config: String,
     pub section: String,
-    /// Empty if the whole section is meant.
+    /// Empty for a problem of the whole section.
     pub option: String,
-    /// Stable name of the problem.
     pub code: &'static str,
-    /// Parameters of the message: the value, and the value that it collides with.
+    /// Parameters of the message, such as the value and a colliding value.
     pub params: Map,
-    /// Message in English.
     pub text: String,
 }
 
-/// Returns parameters that are texts.
 pub(crate) fn texts(params: &[(&str, &str)]) -> Map {
     params.iter().map(|(name, value)| ((*name).to_owned(), (*value).into())).collect()
 }

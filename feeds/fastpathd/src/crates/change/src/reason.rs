@@ -10,16 +10,15 @@ use crate::store::StoreError;
 use crate::undo::ChangedSince;
 
 config::coded! {
-    /// Why a call of `fastpath.change` is refused. `said` is a message of another program or of the
-    /// operating system.
+    /// Reason for a refusal. `said` is a message of another program or of the operating system.
     pub enum ChangeReason {
-        // Faults of the caller.
+        // The caller.
         SessionEnded = "session-ended", "the session has ended; log in again";
         NoRight { config: String, user: String } = "no-right",
             "changing {config}: '{user}' has no right to write it";
         NotApplicant { id: u64, user: String } = "not-applicant",
             "confirming change {id}: only '{user}', who applied it, can";
-        // Faults of the edits.
+        // The edits.
         Edits { number: usize, field: String, said: String } = "edits", "{said}";
         Draft { fault: String } = "draft", "{fault}; it may have changed: load the page again";
         OtherEdits { id: u64 } = "other-edits",
@@ -29,7 +28,7 @@ config::coded! {
         Cuts { cut: String } = "cuts", "{cut}; to apply it all the same, set cut_ok";
         Exposes { opening: String, zone: String } = "exposes",
             "{opening}; to apply it all the same, name the zone '{zone}' (accept_exposure)";
-        // Reasons about the pending change.
+        // The pending change.
         Busy = "busy",
             "another call is changing the configuration; try again in a moment";
         Pending { user: String, left_s: u64 } = "pending",
@@ -40,7 +39,7 @@ config::coded! {
             "confirming change {id}: fastpathd does not use the new configuration yet";
         Refused { id: u64, problem: String } = "configuration-refused",
             "confirming change {id}: fastpathd refuses the new configuration: {problem}";
-        // Reasons about ended changes.
+        // Ended changes.
         NoChange { id: u64 } = "no-change", "change {id} does not exist (any more)";
         Confirmed { id: u64 } = "confirmed", "change {id} is confirmed already";
         Expired { id: u64 } = "expired",
@@ -56,7 +55,7 @@ config::coded! {
             "changed-option",
             "change {id} cannot be undone: {config}, section '{section}', option '{option}': \
              it was changed again since";
-        // Faults that rpcd reports.
+        // rpcd.
         Broken { config: String, said: String } = "broken",
             "/etc/config/{config} cannot be read, {said}";
         Read { config: String, said: String } = "read", "reading {config}: {said}";
@@ -72,14 +71,14 @@ config::coded! {
 }
 
 impl ChangeReason {
-    /// Returns all codes, including codes of reasons within another reason.
+    /// Returns all codes, including codes of inner reasons.
     #[must_use]
     pub fn all_codes() -> Vec<&'static str> {
         let files = config::UciFault::ALL.map(config::UciFault::code);
         [&Self::CODES[..], &DraftError::CODES, &files].concat()
     }
 
-    /// Returns why an ended change cannot be confirmed or rolled back.
+    /// Returns the reason why an ended change cannot be confirmed or rolled back.
     pub(crate) fn ended(id: u64, state: State) -> Self {
         match state {
             State::Confirmed => Self::Confirmed { id },
@@ -88,7 +87,7 @@ impl ChangeReason {
         }
     }
 
-    /// Returns why change `id` cannot be undone.
+    /// Returns the reason why change `id` cannot be undone.
     pub(crate) fn changed(id: u64, since: &ChangedSince) -> Self {
         let ChangedSince { config, section, option } = since.clone();
         if option.is_empty() {

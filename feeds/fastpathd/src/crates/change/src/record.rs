@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Stored forms of a change: pending with the old texts of its files, running with session and
-//! expiry, or ended with a [`State`].
+//! Stored forms of a change: [`Pending`] with the old files, [`Running`] with session and expiry,
+//! and [`Record`] of an ended change.
 
 use std::collections::BTreeMap;
 
@@ -12,39 +12,35 @@ use crate::draft::Draft;
 use ::uci::Package;
 
 config::named! {
-    /// How a change ended.
+    /// Outcome of a change.
     #[derive(Serialize, Deserialize)]
     #[serde(rename_all = "kebab-case")]
     pub enum State {
-        /// Confirmed by a user in time.
         Confirmed = "confirmed",
         /// Rolled back by a user.
         Reverted = "reverted",
-        /// Rolled back because it was not confirmed in time.
+        /// Rolled back because no user confirmed the change in time.
         Expired = "expired",
         /// Rolled back at boot after a power cut, or before an upgrade.
         PowerCut = "power-cut",
     }
 }
 
-/// Author, time and note of a change.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Head {
     /// Number of the change on this router, from 1.
     pub id: u64,
-    /// When the change was applied, Unix milliseconds by the router's clock.
+    /// Unix time of the apply in milliseconds, by the router's clock.
     pub at_ms: u64,
-    /// User who applied the change.
     pub user: String,
     pub note: String,
 }
 
-/// Bytes of a file. libuci accepts every encoding, so a comment may be in Latin-1.
+/// Bytes of a file. libuci accepts any encoding, for example a comment in Latin-1.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(from = "TextOrBytes", into = "TextOrBytes")]
 pub(crate) struct FileText(pub Vec<u8>);
 
-/// Form of a [`FileText`] in a record.
 #[derive(Serialize, Deserialize)]
 #[serde(untagged)]
 enum TextOrBytes {
@@ -67,33 +63,33 @@ impl From<FileText> for TextOrBytes {
     }
 }
 
-/// A change that waits to be confirmed. It is on the medium before anything is applied.
+/// A pending change. Stored on the medium before the edits are applied.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Pending {
     #[serde(flatten)]
     pub head: Head,
-    /// Time to confirm, seconds.
+    /// Time to confirm, in seconds.
     pub seconds: u64,
     pub draft: Draft,
-    /// Texts of the changed files from before the change.
+    /// Changed files, as they were before the change.
     pub files: BTreeMap<String, FileText>,
-    /// Text of `/etc/openwrt_release` when the change was applied.
+    /// Content of `/etc/openwrt_release` when the change was applied.
     #[serde(default)]
     pub system: Option<String>,
-    /// Ends connections that the change may forbid when it is confirmed.
+    /// After the confirmation, end connections that the change may forbid.
     #[serde(default)]
     pub end_connections: bool,
 }
 
-/// State of a pending change that ends with this boot.
+/// State of a pending change that is valid until the next boot.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Running {
     pub id: u64,
-    /// Session of rpcd that applied the change and can confirm it.
+    /// Session that applied the change. rpcd accepts the confirmation only from this session.
     pub session: String,
-    /// When the change expires, milliseconds since boot.
+    /// Time of expiry, in milliseconds since boot.
     pub until_up_ms: u64,
-    /// Texts of the files as the change wrote them; empty until then.
+    /// Changed files, as rpcd wrote them. Empty before the apply.
     pub applied: BTreeMap<String, FileText>,
 }
 
@@ -106,7 +102,6 @@ pub(crate) struct Record {
 }
 
 impl Head {
-    /// Returns the fields of an answer, with more fields added.
     pub(crate) fn answer<const N: usize>(&self, more: [(&str, Value); N]) -> Map {
         let Self { id, at_ms, user, note } = self;
         let head = [
@@ -122,13 +117,12 @@ impl Head {
 }
 
 impl Pending {
-    /// Turns the change into a record of its end.
     pub(crate) fn ended(self, state: State) -> Record {
         Record { head: self.head, state, draft: self.draft }
     }
 
-    /// Reports whether a file has the content that the change wrote, or is damaged. A power cut may
-    /// have filled the file with NUL bytes, where libuci ends a line.
+    /// Returns whether a file has the content of the change, or is damaged. A power cut may leave
+    /// NUL bytes in a file, which libuci accepts.
     pub(crate) fn wrote(&self, config: &str, text: &[u8]) -> bool {
         let Ok(Value::Object(values)) = config::parse_uci(text) else { return true };
         if text.contains(&0) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Configurations for tests.
+//! Sample configurations and drafts for tests.
 
 use serde_json::Value;
 
@@ -7,7 +7,6 @@ use crate::draft::{Draft, DraftError};
 use crate::edit::{Edit, read_edits};
 use ::uci::{Package, Packages, Section};
 
-/// Parses the texts of UCI files.
 pub(crate) fn packages(files: &[(&str, &str)]) -> Packages {
     let package = |text: &str| {
         let Value::Object(values) = config::parse_uci(text).unwrap() else { unreachable!() };
@@ -16,7 +15,6 @@ pub(crate) fn packages(files: &[(&str, &str)]) -> Packages {
     files.iter().map(|(name, text)| ((*name).to_owned(), package(text))).collect()
 }
 
-/// The lab's network, shortened.
 pub(crate) const NETWORK: &str = "
 config device
     option name 'br-lan'
@@ -52,7 +50,6 @@ config interface 'wan6'
     option proto 'dhcpv6'
 ";
 
-/// The lab's firewall, shortened.
 pub(crate) const FIREWALL: &str = "
 config defaults
     option input 'REJECT'
@@ -78,27 +75,23 @@ config rule
     option target 'ACCEPT'
 ";
 
-/// Returns the lab's network and firewall.
 pub(crate) fn lab() -> Packages {
     packages(&[("network", NETWORK), ("firewall", FIREWALL)])
 }
 
-/// Parses edits.
 pub(crate) fn edits(list: impl Into<Value>) -> Vec<Edit> {
     read_edits(list.into().as_array().unwrap()).unwrap()
 }
 
-/// Returns a draft with edits of the lab's configuration.
 pub(crate) fn draft(list: impl Into<Value>) -> Draft {
     Draft::new(lab(), &edits(list)).unwrap()
 }
 
-/// Returns the error of edits of the lab's configuration.
 pub(crate) fn refused(list: impl Into<Value>) -> DraftError {
     Draft::new(lab(), &edits(list)).unwrap_err()
 }
 
-/// Returns the section with an option of this value.
+/// Returns the section whose option has this value.
 pub(crate) fn named<'a>(
     packages: &'a Packages,
     config: &str,

@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Masks UCI values and sections before they leave the router. `crates/config/src/secret.rs` lists
-//! the options that are shown.
+//! Masks UCI values and sections, see `config::secret`.
 
 pub(crate) use config::secret::{MASK, has_mask};
 
 use ::uci::{Section, Setting};
 
-/// Returns a value as it may be shown. A mask reveals neither the text of a secret nor its length.
 pub(crate) fn masked(kind: &str, option: &str, setting: &Setting) -> Setting {
     let shown = |text: &String| config::secret::shown(kind, option, text);
     match setting {
@@ -15,7 +13,6 @@ pub(crate) fn masked(kind: &str, option: &str, setting: &Setting) -> Setting {
     }
 }
 
-/// Returns a section as it may be shown.
 pub(crate) fn masked_section(section: &Section) -> Section {
     let mut shown = section.clone();
     for (option, setting) in &mut shown.options {
@@ -29,7 +26,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn neither_text_nor_length_is_shown() {
+    fn a_mask_reveals_neither_text_nor_length() {
         let text = |text: &str| Setting::Text(text.to_owned());
         assert_eq!(masked("", "password", &text("geheim")), text(MASK));
         let list = Setting::List(vec!["a".into(), "bb".into()]);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Files below `/etc/fastpath/changes` and `/var/run/fastpath-change`: stores the pending change
-//! and the records of ended ones, and restores old files.
+//! Stores the pending change and the records of ended changes in `/etc/fastpath/changes` and
+//! `/var/run/fastpath-change`, and restores old files.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -14,27 +14,22 @@ use crate::host::{Held, Host, Router};
 use crate::log;
 use crate::record::{FileText, Pending, Record, Running};
 
-/// Maximum number of records, and of their bytes.
+/// Maximum number of records, and maximum of their bytes.
 pub(crate) const MAX_RECORDS: usize = 10;
 const MAX_BYTES: usize = 1 << 20;
-/// Mode of files that only root may read.
 const PRIVATE: Option<u32> = Some(0o600);
 
-/// Folders of the configuration and of changes.
 #[derive(Clone)]
 pub(crate) struct Store {
     host: Rc<dyn Host>,
-    /// Folder of the configuration.
     config: PathBuf,
-    /// File that identifies the build of the system.
     release: PathBuf,
-    /// Folder of the records, which survive a power cut.
+    /// Folder of the records, on the medium.
     kept: PathBuf,
-    /// Folder of the lock, and of state that ends with this boot.
+    /// Folder of the lock and of state that is valid until the next boot.
     running: PathBuf,
 }
 
-/// A file that cannot be read or written.
 #[derive(Debug, thiserror::Error)]
 #[error("{what} {}: {source}", path.display())]
 pub struct StoreError {
@@ -43,15 +38,14 @@ pub struct StoreError {
     pub(crate) source: io::Error,
 }
 
-/// Held while a call changes anything, so that there is only one.
+/// Serializes calls that change files.
 pub(crate) struct Lock(#[expect(dead_code, reason = "closed with the lock")] Held);
 
 fn failed<'a>(what: &'static str, path: &'a Path) -> impl FnOnce(io::Error) -> StoreError + 'a {
     move |source| StoreError { what, path: path.to_owned(), source }
 }
 
-/// Reports whether a file still has the temporary name of a new one: `.NAME.new`, or
-/// `.NAME.uci-XXXXXX` of uci.
+/// Returns whether a file has a temporary name: our `.NAME.new`, or uci's `.NAME.uci-XXXXXX`.
 fn is_unfinished(name: &str) -> bool {
     let of_uci = |rest: &str| rest.rsplit_once(".uci-").is_some_and(|(_, end)| !end.is_empty());
     name.strip_prefix('.').is_some_and(|rest| rest.strip_suffix(".new").is_some() || of_uci(rest))
@@ -64,12 +58,10 @@ impl Default for Store {
 }
 
 impl Store {
-    /// Returns the store below a root folder on this router.
     pub(crate) fn below(root: &Path) -> Self {
         Self::on(Rc::new(Router), root)
     }
 
-    /// Returns the store below a root folder on a host.
     pub(crate) fn on(host: Rc<dyn Host>, root: &Path) -> Self {
         Self {
             host,
@@ -84,7 +76,7 @@ impl Store {
         &*self.host
     }
 
-    /// Waits for the lock. Returns `None` if another process holds it for too long.
+    /// Waits for the lock. Returns `None` at the timeout.
     pub(crate) fn lock(&self) -> Result<Option<Lock>, StoreError> {
         self.private_folder(&self.running)?;
         let path = self.running.join("lock");
@@ -92,25 +84,24 @@ impl Store {
         Ok(held.map(Lock))
     }
 
-    /// Waits for the lock. Fails if another process holds it for too long.
+    /// Waits for the lock. Fails at the timeout.
     pub(crate) fn lock_or_busy(&self) -> Result<Lock, StoreError> {
         let path = self.running.join("lock");
         let busy = || failed("locking", &path)(io::ErrorKind::WouldBlock.into());
         self.lock()?.ok_or_else(busy)
     }
 
-    /// Returns the text of a configuration file; `None` if there is no such file.
+    /// Returns the content of a configuration file. `None` if the file is missing.
     pub(crate) fn config(&self, name: &str) -> Result<Option<Vec<u8>>, StoreError> {
         self.read(&self.config.join(name))
     }
 
-    /// Replaces a configuration file atomically, as uci does.
     pub(crate) fn set_config(&self, name: &str, text: &[u8]) -> Result<(), StoreError> {
         let path = self.config.join(name);
         self.host.replace(&path, text, None).map_err(failed("writing", &path))
     }
 
-    /// Returns the texts of these files; the text of a missing one is empty.
+    /// Returns the contents of configuration files. Missing files are empty.
     pub(crate) fn texts(&self, configs: &[&str]) -> Result<BTreeMap<String, FileText>, StoreError> {
         let text = |config: &&str| {
             let text = self.config(config)?.unwrap_or_default();
@@ -119,18 +110,17 @@ impl Store {
         configs.iter().map(text).collect()
     }
 
-    /// Returns the text that identifies the build of the system.
     pub(crate) fn system(&self) -> Result<Option<String>, StoreError> {
         let text = self.read(&self.release)?;
         Ok(text.map(|text| String::from_utf8_lossy(&text).into_owned()))
     }
 
-    /// Restores old files, and returns the names of the files written. Replaces only the change's
-    /// own text and incomplete copies of the old one (rpcd restores a file in place, which fails on
-    /// a full disk); text that others wrote since then stays.
+    /// Restores old files, and returns the names of the restored ones. Keeps edits that others made
+    /// after the change. A truncated copy of the old file does not count as an edit, because rpcd
+    /// may leave it on a full disk.
     ///
-    /// Without `applied`, any text counts as the change's own, except on another system than that
-    /// of the change, where the record may have been left for any time.
+    /// Without `applied`, files are restored regardless of edits. After an upgrade, the record may
+    /// be old, so only files with the content of the change are restored.
     pub(crate) fn restore(
         &self,
         pending: &Pending,
@@ -159,12 +149,12 @@ impl Store {
         Ok(restored)
     }
 
-    /// Returns the pending change. Drops an ended one, which may be left by a power cut before the
-    /// removal was flushed, or come from a backup.
+    /// Returns the pending change. Drops an ended change, whose file a power cut or a backup may
+    /// have restored.
     pub(crate) fn pending(&self) -> Result<Option<Pending>, StoreError> {
-        let Some(pending) = self.noted()? else { return Ok(None) };
+        let Some(pending) = self.read_pending()? else { return Ok(None) };
         let id = pending.head.id;
-        // Numbers rise, so a change is pending only if it is newer than all records.
+        // Ids increase, so only a change newer than all records can be pending.
         if self.newest()?.is_none_or(|newest| newest.head.id < id) {
             return Ok(Some(pending));
         }
@@ -175,9 +165,9 @@ impl Store {
         Ok(None)
     }
 
-    /// Returns the record of the pending change. A file that cannot be parsed is moved aside and
-    /// logged: it cannot revert anything, and must not block all further changes.
-    fn noted(&self) -> Result<Option<Pending>, StoreError> {
+    /// Reads the pending change. Moves an invalid file aside, so that it does not block further
+    /// changes.
+    fn read_pending(&self) -> Result<Option<Pending>, StoreError> {
         let path = self.kept.join("pending.json");
         let Some(text) = self.read(&path)? else { return Ok(None) };
         let pending = serde_json::from_slice::<Pending>(&text).ok();
@@ -193,14 +183,13 @@ impl Store {
         Ok(pending)
     }
 
-    /// Stores a change before it is made.
     pub(crate) fn set_pending(&self, pending: &Pending) -> Result<(), StoreError> {
         self.private_folder(&self.kept)?;
         self.replace(&self.kept.join("pending.json"), pending)
     }
 
-    /// Removes the record of the pending change. The removal is on disk when this returns;
-    /// otherwise the next boot would revert the change.
+    /// Removes the pending change. The removal is durable on return, so that the next boot does not
+    /// revert the change.
     pub(crate) fn drop_pending(&self) -> Result<(), StoreError> {
         for (folder, name) in [(&self.kept, "pending.json"), (&self.running, "running.json")] {
             let path = folder.join(name);
@@ -213,8 +202,7 @@ impl Store {
         Ok(())
     }
 
-    /// Flushes these configuration files and their folder to disk. uci flushes a new file, but not
-    /// its folder.
+    /// Flushes configuration files and their folder. uci flushes only the file.
     pub(crate) fn flush_configs<'a>(
         &self,
         configs: impl IntoIterator<Item = &'a str>,
@@ -230,14 +218,13 @@ impl Store {
         self.host.flush(&self.config).map_err(failed("flushing", &self.config))
     }
 
-    /// Returns the state of the pending change that ends with this boot; `None` if the change is
-    /// older.
+    /// Returns the running state of the pending change. `None` if the change is older than this
+    /// boot.
     pub(crate) fn running(&self) -> Result<Option<Running>, StoreError> {
         let text = self.read(&self.running.join("running.json"))?;
         Ok(text.and_then(|text| serde_json::from_slice(&text).ok()))
     }
 
-    /// Stores the state of the pending change that ends with this boot.
     pub(crate) fn set_running(&self, running: &Running) -> Result<(), StoreError> {
         self.private_folder(&self.running)?;
         self.replace(&self.running.join("running.json"), running)
@@ -248,13 +235,12 @@ impl Store {
         Ok(self.ids()?.into_iter().filter_map(|id| self.record(id).ok().flatten()).collect())
     }
 
-    /// Returns the change that ended last.
     pub(crate) fn newest(&self) -> Result<Option<Record>, StoreError> {
         Ok(self.ids()?.into_iter().find_map(|id| self.record(id).ok().flatten()))
     }
 
-    /// Removes new files that a power cut kept from replacing the old ones, uci's too: nothing
-    /// reads them, but they have secrets. Only for the boot, when nobody writes such files.
+    /// Removes temporary files that a power cut left, because they contain secrets. Must be called
+    /// only at boot, when no process writes such files.
     pub(crate) fn remove_unfinished(&self) -> Result<(), StoreError> {
         for folder in [&self.kept, &self.config] {
             for name in self.names(folder)?.iter().filter(|name| is_unfinished(name)) {
@@ -273,7 +259,7 @@ impl Store {
         }
     }
 
-    /// Returns the numbers of the records, newest first.
+    /// Returns the ids of the records, newest first.
     fn ids(&self) -> Result<Vec<u64>, StoreError> {
         let names = self.names(&self.kept)?;
         let id = |name: &String| name.strip_suffix(".json")?.parse().ok();
@@ -282,22 +268,19 @@ impl Store {
         Ok(ids)
     }
 
-    /// Returns the record of an ended change.
     pub(crate) fn record(&self, id: u64) -> Result<Option<Record>, StoreError> {
         let text = self.read(&self.path(id))?;
         Ok(text.and_then(|text| serde_json::from_slice(&text).ok()))
     }
 
-    /// Records an ended change. A failure is only logged, because the change has ended all the
-    /// same.
-    pub(crate) fn remember(&self, record: &Record) {
+    /// Records an ended change. A failure is only logged, because the change has already ended.
+    pub(crate) fn record_end(&self, record: &Record) {
         if let Err(error) = self.add_record(record) {
             log::say(&format!("change {} is not remembered: {error}", record.head.id));
         }
     }
 
-    /// Records an ended change, and removes the oldest records. A record has whole files, which are
-    /// long on a router with many static leases.
+    /// Adds a record, and removes the oldest records above the limits.
     fn add_record(&self, record: &Record) -> Result<(), StoreError> {
         self.private_folder(&self.kept)?;
         self.replace(&self.path(record.head.id), record)?;
@@ -305,7 +288,7 @@ impl Store {
         for path in self.ids()?.into_iter().map(|id| self.path(id)) {
             number += 1;
             bytes += self.read(&path)?.map_or(0, |text| text.len());
-            // The newest change can be undone, however long its record is.
+            // Keep the newest record regardless of its length, so that its change can be undone.
             if number > 1 && (number > MAX_RECORDS || bytes > MAX_BYTES) {
                 self.host.remove(&path).map_err(failed("removing", &path))?;
             }
@@ -313,7 +296,6 @@ impl Store {
         Ok(())
     }
 
-    /// Returns a number that no change has had.
     pub(crate) fn next_id(&self) -> Result<u64, StoreError> {
         Ok(self.newest()?.map_or(0, |record| record.head.id) + 1)
     }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! A change from apply to confirm, revert or expiry. There is one at a time, and its old state is
-//! stored before anything is changed.
+//! A change from apply to confirm, revert or expiry. Only one change is pending at a time. The old
+//! state is stored before the change is applied.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -20,12 +20,11 @@ use crate::store::{Lock, Store, StoreError};
 use crate::uci::Uci;
 use crate::zone_pairs::zone_pairs;
 
-/// How often the daemon is asked whether it uses a new configuration, and the pause in between.
-const DAEMON_ATTEMPTS: u32 = 20;
-const DAEMON_PAUSE: Duration = Duration::from_millis(250);
-/// How often fw4 is checked for having loaded the rules, with the same pause, before connections
-/// are ended. The page waits 8 s for the answer.
-const FIREWALL_ATTEMPTS: u32 = 24;
+/// Maximum number of polls until the daemon uses a new configuration, and their interval.
+const MAX_DAEMON_POLLS: u32 = 20;
+const POLL_INTERVAL: Duration = Duration::from_millis(250);
+/// Maximum number of polls until fw4 has loaded new rules. The page waits 8 s for the answer.
+const MAX_FIREWALL_POLLS: u32 = 24;
 
 impl From<StoreError> for Refusal {
     fn from(error: StoreError) -> Self {
@@ -33,13 +32,13 @@ impl From<StoreError> for Refusal {
     }
 }
 
-/// Why a change is not in force, as far as known.
+/// Failure of an apply.
 enum Failure {
-    /// Nothing was changed.
+    /// The configuration is unchanged.
     NotApplied(Refusal),
-    /// rpcd reported success without writing a file. It may have written others.
+    /// rpcd reported success but did not write all files.
     Unwritten(Refusal),
-    /// rpcd may have changed the files, so the record that reverts them must stay.
+    /// rpcd may have changed files, so the pending change must be kept for the rollback.
     Unknown(String),
 }
 
@@ -49,26 +48,23 @@ impl From<Refusal> for Failure {
     }
 }
 
-/// A change to apply.
-pub(crate) struct Order {
+pub(crate) struct ChangeRequest {
     pub(crate) edits: Vec<Edit>,
-    /// Configuration before and after the edits.
     pub(crate) draft: Draft,
-    /// Time to confirm, seconds.
+    /// Time to confirm, in seconds.
     pub(crate) seconds: u64,
     pub(crate) note: String,
-    /// Ends connections that the change may forbid when it is confirmed.
+    /// After the confirmation, end connections that the change may forbid.
     pub(crate) end_connections: bool,
 }
 
-/// A pending change, and its remaining time.
 pub(crate) struct Waiting {
     pub(crate) pending: Pending,
     pub(crate) running: Running,
     pub(crate) left_ms: u64,
 }
 
-/// Changes of this router, while the lock is held.
+/// Access to changes. Holds the lock.
 pub(crate) struct Changes<'a> {
     pub(crate) bus: &'a Bus,
     pub(crate) store: Store,
@@ -76,19 +72,18 @@ pub(crate) struct Changes<'a> {
 }
 
 impl<'a> Changes<'a> {
-    /// Opens the changes of this router; waits for other calls to end.
+    /// Waits for other calls and locks the changes of this router.
     pub(crate) fn open(bus: &'a Bus) -> Result<Self, Refusal> {
         Self::of(bus, crate::store())
     }
 
-    /// Opens the changes of a store.
     pub(crate) fn of(bus: &'a Bus, store: Store) -> Result<Self, Refusal> {
         let busy = || Refusal::new("busy", ChangeReason::Busy);
         let lock = store.lock()?.ok_or_else(busy)?;
         Ok(Self { bus, store, _lock: lock })
     }
 
-    /// Returns the pending change. Ends a change that has expired or was never applied.
+    /// Returns the pending change. Ends a change that has expired or whose apply was interrupted.
     pub(crate) async fn waiting(&self) -> Result<Option<Waiting>, Refusal> {
         let Some(pending) = self.store.pending()? else { return Ok(None) };
         let running = self.store.running()?.filter(|running| running.id == pending.head.id);
@@ -104,8 +99,8 @@ impl<'a> Changes<'a> {
         Ok(None)
     }
 
-    /// Refuses while a change is pending. The refusal names its user and time.
-    pub(crate) async fn nobody_waits(&self) -> Result<(), Refusal> {
+    /// Refuses while a change is pending. The refusal includes its user and remaining time.
+    pub(crate) async fn refuse_if_pending(&self) -> Result<(), Refusal> {
         let Some(Waiting { pending, left_ms, .. }) = self.waiting().await? else { return Ok(()) };
         let Head { id, at_ms, user, .. } = pending.head;
         let left_s = left_ms.div_ceil(1000);
@@ -115,12 +110,16 @@ impl<'a> Changes<'a> {
         Err(refusal.with("left_s", json!(left_s)))
     }
 
-    /// Applies a change. The old state is on the medium before anything is changed.
-    pub(crate) async fn apply(&self, caller: &Caller, order: Order) -> Result<Pending, Refusal> {
-        let configs: Vec<String> = order.draft.touched().into_iter().map(str::to_owned).collect();
+    /// Applies a change after storing the old state.
+    pub(crate) async fn apply(
+        &self,
+        caller: &Caller,
+        request: ChangeRequest,
+    ) -> Result<Pending, Refusal> {
+        let configs: Vec<String> = request.draft.touched().into_iter().map(str::to_owned).collect();
         let configs: Vec<&str> = configs.iter().map(String::as_str).collect();
-        let uci = Uci::writer(self.bus, &configs, order.seconds).await?;
-        let Order { edits, draft, seconds, note, end_connections } = order;
+        let uci = Uci::writer(self.bus, &configs, request.seconds).await?;
+        let ChangeRequest { edits, draft, seconds, note, end_connections } = request;
         let head = Head {
             id: self.store.next_id()?,
             at_ms: self.store.host().now_ms(),
@@ -145,7 +144,7 @@ impl<'a> Changes<'a> {
             Err(Failure::Unwritten(refusal)) => {
                 let running = self.store.running()?;
                 if self.end(pending, running.clone(), State::Reverted).await.is_err() {
-                    // Revert as soon as there is room, instead of after the time to confirm.
+                    // Let `settle` retry the rollback now, not after the time to confirm.
                     if let Some(running) = running {
                         self.store.set_running(&Running { until_up_ms: 0, ..running })?;
                     }
@@ -188,15 +187,14 @@ impl<'a> Changes<'a> {
         };
         self.store.set_running(&running).map_err(Refusal::from)?;
         if let Err(error) = uci.apply(pending.seconds).await {
-            // Without an answer the files may still change.
+            // An unanswered call may still change the files.
             let now = self.store.texts(&configs);
             if error.is_unanswered() || now.is_ok_and(|now| now != pending.files) {
                 return Err(Failure::Unknown(error.to_string()));
             }
             return Err(not_applied(&error).into());
         }
-        // The record alone can revert the change, but without these texts it would also overwrite
-        // later edits.
+        // A rollback needs these contents to keep later edits.
         let applied = self.store.texts(&configs);
         let unwritten = applied.as_ref().ok().and_then(|applied| {
             applied.iter().find(|(config, now)| pending.files.get(*config) == Some(*now))
@@ -217,9 +215,8 @@ impl<'a> Changes<'a> {
         Ok(())
     }
 
-    /// Confirms the pending change.
     pub(crate) async fn confirm(&self, caller: &Caller, id: u64) -> Result<(), Refusal> {
-        let Waiting { pending, running, .. } = self.the_one(id).await?;
+        let Waiting { pending, running, .. } = self.pending_change(id).await?;
         if !caller.is(&pending.head.user) {
             let user = pending.head.user;
             let reason = ChangeReason::NotApplicant { id, user: user.clone() };
@@ -239,7 +236,7 @@ impl<'a> Changes<'a> {
         self.flush(&pending);
         let pairs = if pending.end_connections { zone_pairs(&pending.draft) } else { Vec::new() };
         let record = pending.ended(State::Confirmed);
-        self.store.remember(&record);
+        self.store.record_end(&record);
         self.store.drop_pending()?;
         uci.close().await;
         log::note(&record.head, "confirmed", None);
@@ -250,22 +247,22 @@ impl<'a> Changes<'a> {
         Ok(())
     }
 
-    /// Ends the forwarded connections between these zones, once the new rules are in force, so that
-    /// their next packets begin new connections. The change stays confirmed if that fails.
+    /// Ends the forwarded connections between these zones after the new rules are in force. Their
+    /// next packets then have to pass the new rules.
     async fn end_connections(&self, record: &Record, pairs: &[[String; 2]]) -> String {
-        let mut asked = 0;
-        while asked < FIREWALL_ATTEMPTS {
+        let mut polls = 0;
+        while polls < MAX_FIREWALL_POLLS {
             let seen = Seen::of(self.bus, &record.draft).await;
             match force::in_force(&record.draft, record.head.at_ms, &seen) {
                 Some(true) => break,
-                Some(false) => asked += 1,
-                // Nothing is known that is worth waiting for.
-                None => asked = FIREWALL_ATTEMPTS + 1,
+                Some(false) => polls += 1,
+                // The state is unknown, so do not wait.
+                None => polls = MAX_FIREWALL_POLLS + 1,
             }
-            tokio::time::sleep(DAEMON_PAUSE).await;
+            tokio::time::sleep(POLL_INTERVAL).await;
         }
-        // With the old rules in force, the connections would begin again.
-        if asked == FIREWALL_ATTEMPTS {
+        // The old rules would accept the connections again.
+        if polls == MAX_FIREWALL_POLLS {
             return "its connections are not ended: the new rules are not in force".to_owned();
         }
         match self.bus.call("fastpath", "disconnect", &map([("pairs", json!(pairs))])).await {
@@ -274,17 +271,17 @@ impl<'a> Changes<'a> {
         }
     }
 
-    /// Refuses while the daemon does not use the new configuration. It reads files about a second
-    /// after they have changed.
+    /// Refuses if the daemon does not use the new configuration. Waits, because the daemon reads
+    /// files about a second after a change.
     async fn in_use(&self, id: u64, pending: &Pending) -> Result<(), Refusal> {
-        let mut asked = 0;
+        let mut polls = 0;
         loop {
             let seen = Seen::of_daemon(self.bus, &pending.draft).await;
             let reason = match force::in_use(&pending.draft, &seen) {
                 InUse::Yes | InUse::Unknown => return Ok(()),
-                InUse::NotYet if asked < DAEMON_ATTEMPTS => {
-                    asked += 1;
-                    tokio::time::sleep(DAEMON_PAUSE).await;
+                InUse::NotYet if polls < MAX_DAEMON_POLLS => {
+                    polls += 1;
+                    tokio::time::sleep(POLL_INTERVAL).await;
                     continue;
                 }
                 InUse::NotYet => ChangeReason::NotInForce { id },
@@ -299,9 +296,8 @@ impl<'a> Changes<'a> {
         }
     }
 
-    /// Rolls back the pending change now.
     pub(crate) async fn revert(&self, caller: &Caller, id: u64) -> Result<(), Refusal> {
-        let Waiting { pending, running, .. } = self.the_one(id).await?;
+        let Waiting { pending, running, .. } = self.pending_change(id).await?;
         self.allowed(caller, &pending).await?;
         self.end(pending, Some(running), State::Reverted).await
     }
@@ -311,7 +307,7 @@ impl<'a> Changes<'a> {
         caller.may_write(self.bus, &configs).await
     }
 
-    async fn the_one(&self, id: u64) -> Result<Waiting, Refusal> {
+    async fn pending_change(&self, id: u64) -> Result<Waiting, Refusal> {
         if let Some(waiting) = self.waiting().await?.filter(|of| of.pending.head.id == id) {
             return Ok(waiting);
         }
@@ -321,8 +317,7 @@ impl<'a> Changes<'a> {
         })
     }
 
-    /// Rolls back a change and records its end. rpcd has the old files, too, unless it was
-    /// restarted meanwhile.
+    /// Rolls back a change and records its end. rpcd also rolls back, unless it was restarted.
     async fn end(
         &self,
         pending: Pending,
@@ -338,7 +333,7 @@ impl<'a> Changes<'a> {
         }
         self.flush(&pending);
         let record = pending.ended(state);
-        self.store.remember(&record);
+        self.store.record_end(&record);
         self.store.drop_pending()?;
         if let Some(running) = running {
             Uci::of(self.bus, &running.session).close().await;
@@ -347,16 +342,15 @@ impl<'a> Changes<'a> {
         Ok(())
     }
 
-    /// Flushes the files before the change is recorded as ended, because the next boot does not
-    /// touch them afterwards. Files that rpcd writes may not be on disk yet.
+    /// Flushes the files, which rpcd may have left unflushed. Must precede the record of the end,
+    /// because the next boot does not restore files of an ended change.
     fn flush(&self, pending: &Pending) {
         if let Err(error) = self.store.flush_configs(pending.files.keys().map(String::as_str)) {
-            // Only a power cut in the next seconds would matter.
             log::say(&format!("change {}: {error}", pending.head.id));
         }
     }
 
-    /// Sends the event that rpcd sends to procd when it has written a file.
+    /// Sends procd the event that rpcd sends after writing a file.
     async fn notify(&self, config: &str) {
         let data = json!({"package": config});
         let event = map([("type", json!("config.change")), ("data", data)]);
@@ -366,7 +360,7 @@ impl<'a> Changes<'a> {
 
 fn not_applied(error: &BusError) -> Refusal {
     match error.status() {
-        // rpcd has one change at a time, whichever client made it.
+        // rpcd has one pending change for all clients.
         Status::PermissionDenied => {
             Refusal::new("pending", ChangeReason::PendingElsewhere).with("user", Value::Null)
         }

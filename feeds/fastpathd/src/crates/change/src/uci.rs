@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Calls of rpcd's object `uci`: staging edits, apply with a rollback timeout, confirm, roll back.
+//! Calls of rpcd's object `uci`: stages edits, applies them with a rollback timer, confirms, rolls
+//! back.
 //!
-//! Edits are staged in a session that is made for one change and has rights for its files only. So
-//! the caller's own staged changes are not applied, and nothing remains in the caller's session
-//! after a rollback. rpcd is asked before whether the caller may write these files.
+//! Each change uses a session of its own with rights only for the changed files. Edits that the
+//! caller has staged are therefore not applied. The caller's rights are checked before.
 
 use config::Cause;
 use plugin::{Bus, BusError, Map, Refusal, Rights, UciSession, map};
@@ -18,17 +18,17 @@ use ::uci::{Package, Packages};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Broken {
     pub(crate) config: String,
-    /// First line of the faulty statement; 0 if only rpcd knows.
+    /// First line of the faulty statement. 0 if our parser accepts the file.
     line: usize,
     cause: Cause,
 }
 
 impl Broken {
-    /// Returns the broken file. Refuses if the error is not about the file.
+    /// Locates the fault in a file. Refuses if the error is not about the file.
     fn of(config: &str, error: &BusError) -> Result<Self, Refusal> {
         let (config, said) = (config.to_owned(), error.to_string());
         let unread = ChangeReason::Read { config: config.clone(), said };
-        // rpcd has this status for errors of libuci.
+        // rpcd reports errors of libuci with this status.
         if error.status() != Status::UnknownError {
             return Err(Refusal::new("failed", unread));
         }
@@ -41,14 +41,13 @@ impl Broken {
         Ok(Self { config, line: error.line, cause: broken.cause().around(inner) })
     }
 
-    /// Reports whether the file is read again after a change of these files. An interface that
-    /// comes up reloads firewall4, which drops all new connections without its file.
+    /// Returns whether a change of these files makes a service read the file. An interface that
+    /// comes up reloads fw4, which drops all new connections without its file.
     pub(crate) fn is_read_after(&self, written: &[&str]) -> bool {
         let interfaces = written.iter().any(|of| ["network", "wireless"].contains(of));
         written.contains(&&*self.config) || (interfaces && self.config == "firewall")
     }
 
-    /// Returns the refusal of a call that needs the file.
     pub(crate) fn refusal(&self) -> Refusal {
         let refusal = Refusal::new("broken", self.cause.clone());
         refusal.with("config", json!(self.config)).with("line", json!(self.line))
@@ -61,23 +60,20 @@ impl Broken {
     }
 }
 
-/// A session with rights for some files.
 pub(crate) struct Uci(UciSession);
 
 impl Uci {
-    /// Opens a session for reading these files.
     pub(crate) async fn reader(bus: &Bus, configs: &[&str]) -> Result<Self, Refusal> {
         let session = UciSession::open(bus, configs, Rights::Read, UciSession::BRIEF).await?;
         Ok(Self(session))
     }
 
-    /// Opens a session for changing these files, which outlives the time to confirm.
+    /// Opens a session for writing files that outlives the time to confirm.
     pub(crate) async fn writer(bus: &Bus, configs: &[&str], seconds: u64) -> Result<Self, Refusal> {
         let seconds = seconds + UciSession::BRIEF;
         Ok(Self(UciSession::open(bus, configs, Rights::Write, seconds).await?))
     }
 
-    /// Returns the session of a pending change.
     pub(crate) fn of(bus: &Bus, session: &str) -> Self {
         Self(UciSession::of(bus, session))
     }
@@ -90,14 +86,13 @@ impl Uci {
         self.0.call(method, args).await
     }
 
-    /// Returns the files that exist, with the edits staged here. Refuses a broken file.
+    /// Returns the existing files, including staged edits. Refuses a broken file.
     pub(crate) async fn packages(&self, configs: &[&str]) -> Result<Packages, Refusal> {
         let (packages, broken) = self.readable(configs).await?;
         broken.first().map_or(Ok(packages), |broken| Err(broken.refusal()))
     }
 
-    /// Returns the files that exist, with the edits staged here, and the files that rpcd cannot
-    /// read.
+    /// Returns the existing files, including staged edits, and the files that rpcd cannot read.
     pub(crate) async fn readable(
         &self,
         configs: &[&str],
@@ -115,7 +110,7 @@ impl Uci {
         Ok((packages, broken))
     }
 
-    /// Stages edits, which take effect with [`Self::apply`].
+    /// Stages edits for [`Self::apply`].
     pub(crate) async fn stage(&self, edits: &[Edit]) -> Result<(), Refusal> {
         let mut names = Map::new();
         for edit in edits {
@@ -184,7 +179,7 @@ impl Uci {
         for name in gone {
             let mut args = args.clone();
             args.insert("option".to_owned(), json!(name));
-            // rpcd does not find an option or section that is already removed.
+            // rpcd reports an already removed option or section as not found.
             match self.call("delete", args).await {
                 Err(error) if error.status() != Status::NotFound => return Err(error),
                 _ => {}
@@ -193,18 +188,17 @@ impl Uci {
         Ok(())
     }
 
-    /// Applies the staged edits. rpcd rolls them back after the timeout.
+    /// Applies the staged edits. rpcd rolls them back after `seconds`.
     pub(crate) async fn apply(&self, seconds: u64) -> Result<(), BusError> {
         let args = map([("rollback", json!(true)), ("timeout", json!(seconds))]);
         self.call("apply", args).await.map(|_| ())
     }
 
-    /// Confirms the applied edits.
     pub(crate) async fn confirm(&self) -> Result<(), BusError> {
         self.call("confirm", Map::new()).await.map(|_| ())
     }
 
-    /// Rolls back now, unless rpcd has already done so.
+    /// Rolls back the applied edits. Succeeds if rpcd has already rolled back.
     pub(crate) async fn roll_back(&self) -> Result<(), BusError> {
         match self.call("rollback", Map::new()).await {
             Ok(_) => Ok(()),
@@ -215,7 +209,6 @@ impl Uci {
         }
     }
 
-    /// Ends the session and discards its staged edits, instead of waiting for its expiry.
     pub(crate) async fn close(self) {
         self.0.close().await;
     }

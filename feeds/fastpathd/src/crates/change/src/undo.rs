@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Makes the edits that undo a confirmed change on the current configuration: finds its sections,
-//! orders the edits, and refuses if a value has changed since.
+//! Builds the edits that undo a confirmed change of the current configuration. Refuses if a changed
+//! value has another value now.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,20 +9,15 @@ use crate::draft::{Draft, DraftError, Pair};
 use crate::edit::{Edit, Op, Values};
 use ::uci::{Package, Packages, Section};
 
-/// A value or section that the change wrote has been changed again since.
+/// A value or section of the change has another value now.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ChangedSince {
     pub config: String,
-    /// Label of the section for people.
     pub section: String,
     /// Empty for the whole section.
     pub option: String,
 }
 
-/// Returns the edits that undo a change.
-///
-/// # Errors
-/// A value that the change wrote has changed since.
 pub fn inverse(draft: &Draft, current: &Packages) -> Result<Vec<Edit>, ChangedSince> {
     let mut edits = Vec::new();
     for config in draft.touched() {
@@ -33,24 +28,22 @@ pub fn inverse(draft: &Draft, current: &Packages) -> Result<Vec<Edit>, ChangedSi
     Ok(edits)
 }
 
-/// Several changes that are undone as one, from the newest to an older one.
+/// Undoes several changes as one, newest first.
 pub(crate) struct Undo {
-    /// Draft from the current configuration to the one before the changes.
+    /// Draft from the current configuration to the configuration before the changes.
     back: Draft,
     changes: usize,
 }
 
 impl Undo {
-    /// Starts with the current configuration and without a change.
     pub(crate) fn new(current: Packages) -> Self {
         Self { back: Draft::new(current, &[]).unwrap_or_default(), changes: 0 }
     }
 
-    /// Undoes the next older change, too.
+    /// Adds the next older change.
     ///
     /// # Errors
-    /// A value that the change wrote was changed by something else than the added changes. The
-    /// change is not added.
+    /// A value of the change was changed by other means than the added changes.
     pub(crate) fn add(&mut self, draft: &Draft) -> Result<(), ChangedSince> {
         let edits = inverse(draft, &self.back.after)?;
         let mut next = Draft::new(self.back.after.clone(), &edits)?;
@@ -61,10 +54,6 @@ impl Undo {
         Ok(())
     }
 
-    /// Returns the edits that undo all added changes.
-    ///
-    /// # Errors
-    /// The edits do not lead to the old configuration.
     pub(crate) fn edits(self) -> Result<Vec<Edit>, ChangedSince> {
         let current = self.back.before.clone();
         inverse(&self.back.reversed(), &current)
@@ -83,7 +72,6 @@ impl From<DraftError> for ChangedSince {
     }
 }
 
-/// Inverse of a change within one package.
 struct Inverse<'a> {
     draft: &'a Draft,
     config: &'a str,
@@ -91,7 +79,7 @@ struct Inverse<'a> {
     pairs: Vec<Pair<'a>>,
     /// Current index of the section of each pair.
     found: Vec<Option<usize>>,
-    /// Beginning of names that no section has.
+    /// Unused prefix of section names.
     unused: String,
 }
 
@@ -112,15 +100,19 @@ impl<'a> Inverse<'a> {
     fn edits(&self, edits: &mut Vec<Edit>) -> Result<(), ChangedSince> {
         let mut push = |op| edits.push(Edit { config: self.config.to_owned(), op });
         let mut deleted = BTreeSet::new();
-        // Removals come first, because a name may have moved to another section.
+        // Remove sections first, because another section may need the name.
         for (pair, found) in self.pairs.iter().zip(&self.found) {
             let (true, Some(after)) = (is_removed(pair), pair.after) else { continue };
-            let (index, section) = self.still(pair, *found)?;
-            self.untouched(after, section, section.options.keys().chain(after.options.keys()))?;
+            let (index, section) = self.current(pair, *found)?;
+            self.check_unchanged(
+                after,
+                section,
+                section.options.keys().chain(after.options.keys()),
+            )?;
             deleted.insert(index);
             push(Op::Delete { section: section.name.clone() });
         }
-        let called = self.called(&deleted)?;
+        let called = self.final_names(&deleted)?;
         for (pair, found) in self.pairs.iter().zip(&self.found) {
             let (false, Some(before), Some(after)) = (is_removed(pair), pair.before, pair.after)
             else {
@@ -130,7 +122,7 @@ impl<'a> Inverse<'a> {
             if same && !(named && before.name != after.name) {
                 continue;
             }
-            let (_, section) = self.still(pair, *found)?;
+            let (_, section) = self.current(pair, *found)?;
             let values = self.values(before, after, section)?;
             if !values.is_empty() {
                 push(Op::Set { section: section.name.clone(), values });
@@ -150,7 +142,7 @@ impl<'a> Inverse<'a> {
     }
 
     /// Returns the final name of each current section.
-    fn called(&self, deleted: &BTreeSet<usize>) -> Result<Vec<String>, ChangedSince> {
+    fn final_names(&self, deleted: &BTreeSet<usize>) -> Result<Vec<String>, ChangedSince> {
         let mut called: Vec<String> =
             self.now.sections.iter().map(|section| section.name.clone()).collect();
         let mut names: BTreeSet<&String> = BTreeSet::new();
@@ -162,7 +154,7 @@ impl<'a> Inverse<'a> {
                 names.insert(&before.name);
             }
         }
-        // A name that is needed again may be taken by now.
+        // Another section may have taken a restored name.
         for (index, name) in called.iter().enumerate() {
             if !deleted.contains(&index) && !names.insert(name) {
                 return Err(self.changed(name, ""));
@@ -171,7 +163,7 @@ impl<'a> Inverse<'a> {
         Ok(called)
     }
 
-    /// Returns the old values of options that the change wrote. Refuses if one has changed since.
+    /// Returns the old values of changed options. Refuses if an option has another value now.
     fn values(
         &self,
         before: &Section,
@@ -185,11 +177,11 @@ impl<'a> Inverse<'a> {
                 values.insert(name.clone(), was.cloned());
             }
         }
-        self.untouched(after, now, values.keys())?;
+        self.check_unchanged(after, now, values.keys())?;
         Ok(values)
     }
 
-    /// Renames sections. If names were swapped, each section first gets a temporary name.
+    /// Renames sections. Uses temporary names if sections swap their names.
     fn renames(&self, called: &[String], deleted: &BTreeSet<usize>, push: &mut impl FnMut(Op)) {
         let sections = || self.now.sections.iter().zip(called).enumerate();
         let wanted = || {
@@ -200,19 +192,19 @@ impl<'a> Inverse<'a> {
         let taken = wanted().any(|(_, (_, name))| {
             sections().any(|(index, (other, _))| !deleted.contains(&index) && other.name == *name)
         });
-        let aside = |index: usize| format!("{}name{index}", self.unused);
+        let temporary_name = |index: usize| format!("{}name{index}", self.unused);
         if taken {
             for (index, (section, _)) in wanted() {
-                push(Op::Rename { section: section.name.clone(), name: aside(index) });
+                push(Op::Rename { section: section.name.clone(), name: temporary_name(index) });
             }
         }
         for (index, (section, name)) in wanted() {
-            let section = if taken { aside(index) } else { section.name.clone() };
+            let section = if taken { temporary_name(index) } else { section.name.clone() };
             push(Op::Rename { section, name: name.clone() });
         }
     }
 
-    fn still(
+    fn current(
         &self,
         pair: &Pair<'_>,
         found: Option<usize>,
@@ -225,7 +217,7 @@ impl<'a> Inverse<'a> {
         section.ok_or_else(|| self.changed(&name(), ""))
     }
 
-    fn untouched<'n>(
+    fn check_unchanged<'n>(
         &self,
         after: &Section,
         now: &Section,
@@ -247,8 +239,8 @@ impl<'a> Inverse<'a> {
         }
     }
 
-    /// Returns the old order, unless the other edits lead to it anyway. Later sections stay behind
-    /// the section that they follow now.
+    /// Returns the old order, or `None` if the other edits already produce it. Sections of later
+    /// changes keep their predecessor.
     fn order(
         &self,
         called: &[String],
@@ -264,7 +256,7 @@ impl<'a> Inverse<'a> {
         let stays = |index: &usize| !deleted.contains(index);
         natural.extend((0..called.len()).filter(stays).map(|index| called[index].clone()));
         natural.extend(restored.values().cloned());
-        // The order before, by the numbers of pairs.
+        // The old order.
         for section in &self.draft.before.get(self.config)?.sections {
             let number = self
                 .pairs
@@ -288,21 +280,21 @@ impl<'a> Inverse<'a> {
     }
 }
 
-/// Reports whether the inverse removes the section: the change has made it, or has given it a name,
-/// which cannot be taken away.
+/// Returns whether the inverse removes the section: the change has added or named it. uci cannot
+/// remove a name.
 fn is_removed(pair: &Pair<'_>) -> bool {
-    pair.after.is_some() && (pair.before.is_none() || got_a_name(pair))
+    pair.after.is_some() && (pair.before.is_none() || was_named(pair))
 }
 
 fn is_restored(pair: &Pair<'_>) -> bool {
-    pair.before.is_some() && (pair.after.is_none() || got_a_name(pair))
+    pair.before.is_some() && (pair.after.is_none() || was_named(pair))
 }
 
-fn got_a_name(pair: &Pair<'_>) -> bool {
+fn was_named(pair: &Pair<'_>) -> bool {
     pair.before.is_some_and(|of| of.anonymous) && pair.after.is_some_and(|of| !of.anonymous)
 }
 
-/// Adds a removed section again. Returns its name in later edits.
+/// Adds a removed section again. Returns the name for later edits.
 fn restore(before: &Section, id: String, push: &mut impl FnMut(Op)) -> String {
     let name = (!before.anonymous).then(|| before.name.clone());
     let called = name.clone().unwrap_or_else(|| id.clone());
@@ -311,8 +303,8 @@ fn restore(before: &Section, id: String, push: &mut impl FnMut(Op)) -> String {
     called
 }
 
-/// Returns the current index of a section. The generated name of an anonymous section may have
-/// changed since, but not its content.
+/// Returns the current index of a section. Finds an anonymous section by its content, because its
+/// generated name may have changed.
 fn find(section: &Section, now: &Package, taken: &mut BTreeSet<usize>) -> Option<usize> {
     let by_name = |other: &Section| {
         other.name == section.name

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Commands of `fastpath-rpcd`: `settle` ends a pending change after its time, `boot` rolls a
-//! change back after a power cut, and `leave` does so before the system or the package is replaced.
+//! Commands of `fastpath-rpcd` about a pending change: `settle` waits for its end, `boot` rolls it
+//! back after a power cut, and `leave` before an upgrade or the removal of the package.
 
 use std::process::ExitCode;
 use std::time::Duration;
@@ -13,12 +13,12 @@ use crate::store::{Store, StoreError};
 use crate::transaction::Changes;
 
 /// Delay that gives precedence to rpcd's own timer.
-const AFTER: Duration = Duration::from_millis(500);
-/// Number of attempts with a short pause, for two minutes at least. Later pauses are long, because
-/// a disk may be full for days.
-const ATTEMPTS: u32 = 120;
+const SETTLE_DELAY: Duration = Duration::from_millis(500);
+/// Number of retries with the short interval. Later retries have the long interval, because a disk
+/// may be full for days.
+const SHORT_RETRIES: u32 = 120;
 const RETRY_INTERVAL: Duration = Duration::from_secs(1);
-const LATER: Duration = Duration::from_secs(30);
+const LONG_RETRY_INTERVAL: Duration = Duration::from_secs(30);
 
 /// `fastpath-rpcd settle`: waits for the end of the pending change.
 #[must_use]
@@ -30,14 +30,14 @@ pub fn settle(_: &[String]) -> ExitCode {
         if left.is_zero() {
             break;
         }
-        // The change may be confirmed before.
+        // Check every second whether the change was confirmed.
         std::thread::sleep(left.min(Duration::from_secs(1)));
     }
-    std::thread::sleep(AFTER);
+    std::thread::sleep(SETTLE_DELAY);
     let Ok(runtime) = tokio::runtime::Builder::new_current_thread().enable_all().build() else {
         return ExitCode::FAILURE;
     };
-    // The broker, or rpcd behind it, may be restarting.
+    // Retry, because ubusd or rpcd may be restarting.
     for attempt in 0_u32.. {
         let bus = Bus::from_environment();
         let ended = tokio::task::LocalSet::new()
@@ -45,23 +45,26 @@ pub fn settle(_: &[String]) -> ExitCode {
         if ended.is_ok() {
             return ExitCode::SUCCESS;
         }
-        std::thread::sleep(if attempt < ATTEMPTS { RETRY_INTERVAL } else { LATER });
+        std::thread::sleep(if attempt < SHORT_RETRIES {
+            RETRY_INTERVAL
+        } else {
+            LONG_RETRY_INTERVAL
+        });
     }
     ExitCode::FAILURE
 }
 
-/// `fastpath-rpcd boot`: rolls back a change before anything reads the configuration.
+/// `fastpath-rpcd boot`: rolls back the pending change before services read the configuration.
 #[must_use]
 pub fn boot(_: &[String]) -> ExitCode {
-    code("boot", put_back(&crate::store()))
+    code("boot", roll_back_at_boot(&crate::store()))
 }
 
-/// `fastpath-rpcd leave`: rolls back a change before an upgrade saves the files, and before the
-/// package is removed. Nothing is reloaded: rpcd does that after the time to confirm, if the router
-/// still runs then.
+/// `fastpath-rpcd leave`: rolls back the pending change before an upgrade or the removal of the
+/// package. Does not reload services, which rpcd does at the end of the time to confirm.
 #[must_use]
 pub fn leave(_: &[String]) -> ExitCode {
-    code("leave", leave_nothing(&crate::store()))
+    code("leave", roll_back_before_upgrade(&crate::store()))
 }
 
 fn code(command: &str, done: Result<(), StoreError>) -> ExitCode {
@@ -75,9 +78,9 @@ fn code(command: &str, done: Result<(), StoreError>) -> ExitCode {
     }
 }
 
-pub(crate) fn put_back(store: &Store) -> Result<(), StoreError> {
+pub(crate) fn roll_back_at_boot(store: &Store) -> Result<(), StoreError> {
     if let Err(error) = store.remove_unfinished() {
-        // Restoring the old configuration matters more than this error.
+        // The rollback is more important than this error.
         log::say(&error.to_string());
     }
     let Some(pending) = store.pending()? else { return Ok(()) };
@@ -85,7 +88,7 @@ pub(crate) fn put_back(store: &Store) -> Result<(), StoreError> {
     end(store, pending, "power-cut")
 }
 
-pub(crate) fn leave_nothing(store: &Store) -> Result<(), StoreError> {
+pub(crate) fn roll_back_before_upgrade(store: &Store) -> Result<(), StoreError> {
     let _lock = store.lock_or_busy()?;
     let Some(pending) = store.pending()? else { return Ok(()) };
     let running = store.running()?.filter(|running| running.id == pending.head.id);
@@ -97,7 +100,7 @@ pub(crate) fn leave_nothing(store: &Store) -> Result<(), StoreError> {
 
 fn end(store: &Store, pending: Pending, why: &str) -> Result<(), StoreError> {
     let record = pending.ended(State::PowerCut);
-    store.remember(&record);
+    store.record_end(&record);
     store.drop_pending()?;
     log::note(&record.head, &format!("{why}; old configuration restored"), None);
     Ok(())

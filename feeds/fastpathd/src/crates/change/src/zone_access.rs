@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Access between zones that a draft grants or withdraws, by forwardings, policies of zones, port
-//! forwards, and rules that accept or deny. A rule counts by its zones, protocols and ports; its
-//! other conditions are in the diff.
+//! Access between zones that a draft grants or withdraws: forwardings, zone policies, port forwards
+//! and rules. Rules are compared by zones, protocols and ports.
 
 use config::exposure::accepts;
 use serde::Serialize;
@@ -12,30 +11,26 @@ use ::uci::{Package, Section};
 /// Access that a change grants or withdraws.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub(crate) struct Access {
-    /// True if the change grants the access, false if it withdraws it.
+    /// `false` if the change withdraws the access.
     granted: bool,
     #[serde(flatten)]
     path: Path,
-    /// Message in English.
     text: String,
 }
 
-/// Source and destination of an access.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 struct Path {
     /// Kind of the setting: `zone`, `router`, `port` or `rule`.
     code: &'static str,
-    /// Source zone; `*` for every zone.
+    /// Source zone, `*` for all zones.
     from: String,
-    /// Destination zone; `*` for every zone, empty for the router itself. Host of a port forward.
+    /// Destination zone: `*` for all zones, empty for the router. The host of a port forward.
     to: String,
-    /// Protocols and ports such as `tcp udp 53`; empty for all.
+    /// Protocols and ports such as `tcp udp 53`. Empty for all.
     ports: String,
-    /// Name of the port forward or rule.
     name: String,
 }
 
-/// A setting in force, which allows or denies a path.
 #[derive(Debug, PartialEq, Eq)]
 enum Setting {
     Allows(Path),
@@ -43,7 +38,7 @@ enum Setting {
 }
 
 impl Setting {
-    /// Reports whether both settings have the same effect. Their names may differ.
+    /// Returns whether both settings have the same effect. Ignores names.
     fn is_as(&self, other: &Self) -> bool {
         let path = |of: &Path| Path { name: String::new(), ..of.clone() };
         match (self, other) {
@@ -57,7 +52,7 @@ impl Setting {
 
 const ANY: &str = "*";
 
-/// Returns the effects of new settings, then of removed ones, in the order of the file.
+/// Returns the effects of new settings, then of removed settings, in the order of the file.
 pub(crate) fn access(draft: &Draft) -> Vec<Access> {
     let settings =
         |packages: &crate::Packages| packages.get("firewall").map(settings).unwrap_or_default();
@@ -117,7 +112,7 @@ fn settings(firewall: &Package) -> Vec<Setting> {
                 if open("input") {
                     found.push(Setting::Allows(Path::zones("router", name, "")));
                 }
-                // The policy applies to packets between networks of the zone.
+                // The policy `forward` applies between networks of the zone.
                 if open("forward") {
                     found.push(Setting::Allows(Path::zones("zone", name, name)));
                 }
@@ -136,8 +131,7 @@ fn settings(firewall: &Package) -> Vec<Setting> {
     found
 }
 
-/// Returns the path of a redirect to a host; other redirects lead to the router itself. fw4 treats
-/// an unknown target as DNAT.
+/// Returns the path of a redirect to a host. `None` for a redirect to the router, and for SNAT.
 fn port_forward(section: &Section) -> Option<Path> {
     let host = section.text("dest_ip")?;
     if section.text("target").is_some_and(|target| is_prefix(target, "snat")) {
@@ -154,10 +148,9 @@ fn port_forward(section: &Section) -> Option<Path> {
     Some(path)
 }
 
-/// Returns the effect of a rule that accepts or denies. Without a target, a rule of fw4 only
-/// counts.
+/// Returns the effect of a rule. `None` for a rule that neither accepts nor denies.
 fn rule(section: &Section) -> Option<Setting> {
-    // A rule without a source applies to packets of the router itself.
+    // A rule without a source applies to packets from the router.
     let from = section.text("src")?;
     let mut path = Path::zones("rule", from, section.text("dest").unwrap_or_default());
     path.ports = ports(section, "dest_port");
@@ -172,7 +165,7 @@ fn rule(section: &Section) -> Option<Setting> {
     }
 }
 
-/// Reports whether `text` names `name`: fw4 accepts any prefix, in upper or lower case.
+/// Returns whether `text` is an abbreviation of `name`. fw4 accepts any prefix in any case.
 fn is_prefix(text: &str, name: &str) -> bool {
     !text.is_empty() && name.starts_with(&text.to_ascii_lowercase())
 }

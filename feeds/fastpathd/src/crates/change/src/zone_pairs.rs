@@ -1,15 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Returns pairs of source and destination zones, `*` for any, between which a change of the
-//! firewall may forbid connections. fw4 accepts established connections before all of its rules, so
-//! these continue until they are ended.
+//! Pairs of source and destination zones whose connections a firewall change may forbid. fw4
+//! accepts established connections before its rules, so such connections have to be ended.
 
 use crate::draft::Draft;
 use ::uci::Section;
 
-/// Stands for any zone, or for no zone.
 const ANY: &str = "*";
 
-/// Returns each pair once; none if the draft does not change the firewall.
+/// Returns the pairs without duplicates. Empty if the draft does not change the firewall.
 pub(crate) fn zone_pairs(draft: &Draft) -> Vec<[String; 2]> {
     let mut pairs = Vec::new();
     let mut add = |pair: [&str; 2]| {
@@ -23,7 +21,7 @@ pub(crate) fn zone_pairs(draft: &Draft) -> Vec<[String; 2]> {
             of_section(section).into_iter().for_each(&mut add);
         }
     }
-    // Another order of rules may concern any connection.
+    // A new order of rules may affect any connection.
     if draft.is_reordered("firewall") {
         add([ANY, ANY]);
     }
@@ -33,15 +31,15 @@ pub(crate) fn zone_pairs(draft: &Draft) -> Vec<[String; 2]> {
 fn of_section(section: &Section) -> Vec<[&str; 2]> {
     let (src, dest) = (section.text("src"), section.text("dest"));
     match section.kind.as_str() {
-        // A rule without source or destination zone is about packets of the router itself.
+        // A rule without source or destination zone applies to packets of the router.
         "rule" => src.zip(dest).map(|(src, dest)| [src, dest]).into_iter().collect(),
-        // The destination zone of a port forward may follow from the address.
+        // A port forward may determine the destination zone by the address.
         "forwarding" | "redirect" => vec![[src.unwrap_or(ANY), dest.unwrap_or(ANY)]],
         "zone" => {
             let name = section.text("name").unwrap_or(ANY);
             vec![[name, ANY], [ANY, name]]
         }
-        // `nat` names the zone that packets leave through.
+        // The `src` of `nat` is the zone where packets leave.
         "nat" => vec![[ANY, src.unwrap_or(ANY)]],
         _ => vec![[ANY, ANY]],
     }
@@ -63,7 +61,7 @@ mod tests {
     }
 
     #[test]
-    fn sections_give_the_pairs_of_their_zones() {
+    fn a_changed_section_gives_the_pairs_of_its_zones() {
         assert_eq!(pairs(add("rule", &json!({"src": "lan", "dest": "wan"}))), ["lan wan"]);
         assert_eq!(pairs(add("rule", &json!({"src": "*", "dest": "iot"}))), ["* iot"]);
         assert_eq!(pairs(add("forwarding", &json!({"src": "lan", "dest": "wan"}))), ["lan wan"]);
@@ -77,7 +75,7 @@ mod tests {
     }
 
     #[test]
-    fn the_router_itself_is_in_no_pair() {
+    fn rules_of_the_router_give_no_pairs() {
         let none: [&str; 0] = [];
         assert_eq!(pairs(add("rule", &json!({"src": "lan", "target": "DROP"}))), none);
         assert_eq!(pairs(add("rule", &json!({"dest": "wan", "target": "DROP"}))), none);
@@ -85,7 +83,7 @@ mod tests {
     }
 
     #[test]
-    fn a_changed_section_counts_before_and_after_the_change() {
+    fn old_and_new_zones_of_a_changed_section_count() {
         let lab = crate::sample::lab();
         let forwarding = lab["firewall"].of("forwarding").next().unwrap();
         assert_eq!(forwarding.text("src"), Some("lan"));

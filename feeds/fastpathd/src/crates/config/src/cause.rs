@@ -1,28 +1,27 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Reasons that are shown to people: a stable code with parameters, and an English text. Macro
-//! `coded!` defines an enum of them.
+//! Reasons for users: a stable code with parameters, and an English text. Macro `coded!` defines an
+//! enum of reasons.
 
 use std::fmt;
 
 use serde::Serialize;
 
-/// Values that fill in a text.
+/// Values for the placeholders of a text.
 pub type Params = serde_json::Map<String, serde_json::Value>;
 
-/// A reason. The API has `code` and `params` next to the text; the page has its own texts by code.
+/// A reason. The page translates `code` and `params` into its own texts.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
 pub struct Cause {
-    /// Stable name; empty if there is none.
+    /// Stable name. Empty if the reason has only a text.
     pub code: &'static str,
     pub params: Params,
-    /// English text.
     #[serde(skip)]
     pub text: String,
 }
 
 impl Cause {
-    /// Returns a reason that another of our programs has reported: one of `codes` with its
-    /// parameters. For any other code only the text is known.
+    /// Returns a reason that another fastpath program has reported. Discards the code and
+    /// parameters of a report whose code is not in `codes`.
     #[must_use]
     pub fn reported(codes: &[&'static str], report: &serde_json::Value, text: String) -> Self {
         let known = codes.iter().find(|code| report["code"].as_str() == Some(**code));
@@ -31,15 +30,15 @@ impl Cause {
         Self { code, params, text }
     }
 
-    /// Returns the code, followed by the codes of the reasons that the text repeats.
+    /// Returns the code, followed by the codes of inner reasons.
     #[must_use]
     pub fn codes(&self) -> String {
         let inner = self.params.get("inner").and_then(serde_json::Value::as_str);
         inner.map_or_else(|| self.code.to_owned(), |inner| format!("{} {inner}", self.code))
     }
 
-    /// Returns this reason with the parameters and codes of `inner`, which its text repeats. Its
-    /// own parameters stay, except the one with the text of `inner`.
+    /// Adds the codes and parameters of `inner`, whose text this reason's text includes. Removes
+    /// the parameter that contains the text of `inner`.
     #[must_use]
     pub fn around(mut self, inner: Self) -> Self {
         let codes = inner.codes();
@@ -49,7 +48,7 @@ impl Cause {
         self
     }
 
-    /// Returns this reason followed by a `consequence`.
+    /// Appends the text and code of a `consequence`.
     #[must_use]
     pub fn followed(mut self, consequence: &Self) -> Self {
         self.params.insert("consequence".to_owned(), consequence.code.into());
@@ -93,12 +92,10 @@ macro_rules! coded {
             $($variant $({ $($field: $type),+ })?,)+
         }
 
-        #[allow(dead_code, reason = "not every enum is asked for all")]
+        #[allow(dead_code, reason = "not every enum uses all methods")]
         impl $kind {
-            /// All codes.
             $vis const CODES: [&'static str; [$($code),+].len()] = [$($code),+];
 
-            /// Returns the stable name.
             #[must_use]
             $vis const fn code(&self) -> &'static str {
                 match self {
@@ -106,7 +103,7 @@ macro_rules! coded {
                 }
             }
 
-            /// Returns the values for the placeholders of a text with this code.
+            /// Returns the values for the placeholders of the text.
             #[must_use]
             $vis fn params(&self) -> $crate::Params {
                 let mut params = $crate::Params::new();
@@ -118,7 +115,6 @@ macro_rules! coded {
                 params
             }
 
-            /// Returns the reason as it is shown.
             #[must_use]
             $vis fn cause(&self) -> $crate::Cause {
                 let (code, params, text) = (self.code(), self.params(), self.to_string());
@@ -164,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn a_reported_reason_has_its_code_and_parameters() {
+    fn a_reported_reason_keeps_code_and_parameters() {
         let report = serde_json::to_value(Dark::Fuse { number: 8 }.cause()).unwrap_or_default();
         let text = "fuse 8 is open".to_owned();
         let read = Cause::reported(&Dark::CODES, &report, text);
@@ -174,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn a_reason_around_others_names_all_of_them() {
+    fn a_nested_reason_lists_all_inner_codes() {
         let lamp = |inner: Cause| Dark::Lamp { why: inner.text.clone() }.cause().around(inner);
         let cause = lamp(lamp(Dark::Fuse { number: 8 }.cause()));
         assert_eq!(cause.text, "the lamp: the lamp: fuse 8 is open");

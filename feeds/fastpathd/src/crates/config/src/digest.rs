@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Digest of a UCI package, which shows the configuration in use. Secrets are masked first.
+//! Digest of a UCI package, which identifies the configuration in use.
 
 use serde_json::Value;
 use uci::{Package, Setting};
 
 use crate::secret::shown;
 
-/// End markers of texts and sections, which no text of UCI contains.
+/// Markers of ends of texts and starts of sections. UCI texts cannot contain them.
 const END: u8 = 0;
 const SECTION: u8 = 1;
 
-/// Returns a digest of a package's `values`, as from `uci get` or [`crate::parse_uci`]. Generated
-/// names of anonymous sections and the order of options do not count.
+/// Returns a digest of a package's `values`, as from `uci get` or [`crate::parse_uci`]. Ignores
+/// generated names of anonymous sections and the order of options.
 ///
-/// Everyone who may log in can read the digest, so secrets are masked before they are hashed.
-/// Otherwise a password could be guessed by trying.
+/// Secrets are masked before they are hashed. Each user can read the digest and could otherwise
+/// verify guesses of a password.
 #[must_use]
 pub fn digest(values: &Value) -> String {
     let mut hash = Hash::default();
@@ -33,7 +33,7 @@ pub fn digest(values: &Value) -> String {
     format!("{:016x}", hash.0)
 }
 
-/// FNV-1a with 64 bits, which distinguishes configurations but is not secure.
+/// FNV-1a with 64 bits. Not resistant to deliberate collisions.
 struct Hash(u64);
 
 impl Default for Hash {
@@ -67,7 +67,7 @@ mod tests {
     }
 
     #[test]
-    fn rpcd_values_and_the_file_have_the_same_digest() {
+    fn values_of_rpcd_and_the_file_have_the_same_digest() {
         let rpcd = json!({
             "cfg0392bd": {".type": "policy", ".anonymous": true, ".index": 1, ".name": "cfg0392bd",
                 "src": "lan", "list": ["a", "b"], "empty": ""},
@@ -80,7 +80,7 @@ mod tests {
     }
 
     #[test]
-    fn every_difference_in_uci_changes_the_digest() {
+    fn each_difference_in_uci_changes_the_digest() {
         let texts = [
             "",
             "config a",

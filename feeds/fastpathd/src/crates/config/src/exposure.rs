@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Firewall settings that open the router or a zone to the Internet, and the zones that lead there,
-//! for changes, daemon and doctor. WAN interfaces and home networks use the same zones.
+//! Firewall settings that open the router or a zone to the Internet, and the zones that lead there.
 //!
-//! An opening is a policy, a forwarding, a rule or a redirect. An option narrows a rule only if it
-//! excludes senders or ports, see `reach.rs`, and an earlier denial closes it. Single ports of a
-//! host behind the router may be open; the router's own services may not.
+//! A policy, a forwarding, a rule or a redirect can be an opening. An option narrows a rule only if
+//! it excludes senders or ports (see `reach.rs`), and an earlier denial closes it. Single ports of
+//! a host behind the router do not count as an exposure, but ports of the router's services do.
 
 use std::collections::BTreeSet;
 
@@ -20,36 +19,29 @@ use reach::{Families, Target};
 pub use reach::{Kind, Packet, Packets};
 pub use router::{Router, has_own_device, listens, services};
 
-/// A setting that admits everyone on the Internet.
+/// A setting that admits nearly everyone on the Internet.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Exposure {
-    /// UCI's name of the section.
     pub section: String,
     /// Type of the section: `zone`, `forwarding`, `rule`, `redirect` or `defaults`.
     pub kind: &'static str,
-    /// Zone that leads to the Internet.
     pub zone: String,
-    /// Target that is open from there.
     pub opening: Opening,
-    /// Packets that the setting admits.
     pub packets: Packets,
 }
 
-/// Target of an exposure.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Opening {
-    /// The router itself.
     Router,
-    /// These ports of the router's services.
     Services(BTreeSet<u16>),
-    /// The hosts of this zone; `*` for every zone.
+    /// Hosts of this zone, or of all zones with `*`.
     Zone(String),
-    /// Every port of the host with this address, by a redirect.
+    /// All ports of the host with this address, by a redirect.
     Host(String),
 }
 
 impl Opening {
-    /// Returns the zone or the address; empty for the router, because a zone may have any name.
+    /// Returns the zone or the address. Empty for the router, because a zone may have any name.
     #[must_use]
     pub fn target(&self) -> &str {
         match self {
@@ -60,17 +52,15 @@ impl Opening {
 }
 
 /// Returns the zones that lead to the Internet: zones named `wan` or with the interface `wan` or
-/// `wan6`, and zones that masquerade. A zone may masquerade for other reasons (a VPN server, a LAN
-/// with hosts that reach their own public address), so it does not count if it reaches the Internet
-/// through another zone.
+/// `wan6`, and masquerading zones. A masquerading zone does not count if it reaches the Internet
+/// through another zone, because VPN servers and hairpin NAT also masquerade.
 #[must_use]
 pub fn outer_zones(firewall: &Value) -> BTreeSet<String> {
     zones_to_internet(&package(firewall), &Router::default())
 }
 
-/// Returns the interfaces in zones that lead to the Internet.
 #[must_use]
-pub fn lines(firewall: &Package, router: &Router) -> BTreeSet<String> {
+pub fn wan_interfaces(firewall: &Package, router: &Router) -> BTreeSet<String> {
     let outer = zones_to_internet(firewall, router);
     let zones = sections(firewall, "zone").filter(|zone| outer.contains(text(zone, "name")));
     zones.flat_map(|zone| zone.words("network")).map(str::to_owned).collect()
@@ -81,12 +71,12 @@ fn package(values: &Value) -> Package {
 }
 
 fn zones_to_internet(firewall: &Package, router: &Router) -> BTreeSet<String> {
-    let mut lines = BTreeSet::new();
+    let mut wans = BTreeSet::new();
     let mut outward = BTreeSet::new();
     for zone in sections(firewall, "zone") {
         let name = text(zone, "name");
-        if name == WAN || router.has_line(zone) {
-            lines.insert(name.to_owned());
+        if name == WAN || router.has_wan(zone) {
+            wans.insert(name.to_owned());
         } else if zone.is_on("masq", false) || zone.is_on("masq6", false) {
             outward.insert(name.to_owned());
         }
@@ -96,28 +86,26 @@ fn zones_to_internet(firewall: &Package, router: &Router) -> BTreeSet<String> {
     let behind = |zone: &str| {
         forwardings.iter().any(|(src, dest)| {
             let mutual = || forwardings.contains(&(*dest, zone));
-            let outside = lines.contains(*dest) || (outward.contains(*dest) && !mutual());
+            let outside = wans.contains(*dest) || (outward.contains(*dest) && !mutual());
             *src == zone && *dest != zone && outside
         })
     };
     let masqueraded: BTreeSet<_> = outward.iter().filter(|zone| !behind(zone)).cloned().collect();
-    lines.extend(masqueraded);
-    lines
+    wans.extend(masqueraded);
+    wans
 }
 
-/// Returns everything that is open to the Internet without limits, in the order of the file.
-/// `router` has its addresses and services.
-///
-/// `firewall` has the `values` of `uci get {"config":"firewall"}` or of [`crate::parse_uci`].
+/// Returns all exposures in the order of the file. `firewall` has the `values` of
+/// `uci get {"config":"firewall"}` or of [`crate::parse_uci`].
 #[must_use]
 pub fn exposures(firewall: &Value, router: &Router) -> Vec<Exposure> {
     openings(&package(firewall), router)
 }
 
-/// Returns the [`exposures`] of a parsed package.
+/// Like [`exposures`], for a parsed package.
 #[must_use]
 pub fn openings(firewall: &Package, router: &Router) -> Vec<Exposure> {
-    let mut found = Found {
+    let mut found = ExposureSearch {
         outer: zones_to_internet(firewall, router),
         denials: denials(firewall, router),
         exposures: Vec::new(),
@@ -149,24 +137,24 @@ pub fn openings(firewall: &Package, router: &Router) -> Vec<Exposure> {
     found.exposures
 }
 
-/// Adds openings by the policies of zones, and by the default policies.
-fn policies(firewall: &Package, router: &Router, found: &mut Found<'_>) {
+/// Adds openings by the policies of zones and of `defaults`.
+fn policies(firewall: &Package, router: &Router, found: &mut ExposureSearch<'_>) {
     let defaults: Vec<&Section> = sections(firewall, "defaults").collect();
     let default = |policy| defaults.iter().find_map(|of| of.text(policy));
     let zones: Vec<&Section> = sections(firewall, "zone").collect();
     let all = || reach::everything(Families::BOTH, router);
-    // The policies of `defaults` apply where no zone's chain decides.
+    // The policies of `defaults` apply to interfaces without a zone.
     if let Some(section) = defaults.first() {
-        let loose: Vec<&String> = router.loose(&zones).collect();
+        let unzoned: Vec<&String> = router.unzoned_wans(&zones).collect();
         if default("forward").is_some_and(accepts) {
             let names: Vec<String> =
-                found.outer.iter().chain(loose.iter().copied()).cloned().collect();
+                found.outer.iter().chain(unzoned.iter().copied()).cloned().collect();
             for zone in names {
                 found.open(section, "defaults", &zone, LAST, &Opening::Zone(ANY.to_owned()), all());
             }
         }
-        for line in loose.into_iter().filter(|_| default("input").is_some_and(accepts)) {
-            found.open(section, "defaults", line, LAST, &Opening::Router, all());
+        for wan in unzoned.into_iter().filter(|_| default("input").is_some_and(accepts)) {
+            found.open(section, "defaults", wan, LAST, &Opening::Router, all());
         }
     }
     for zone in zones {
@@ -186,17 +174,16 @@ fn policies(firewall: &Package, router: &Router, found: &mut Found<'_>) {
     }
 }
 
-/// Place of a rule in fw4's chains: rules for every zone come before rules for single zones.
+/// Position of a rule in fw4's chains. Rules for all zones precede rules for single zones.
 type Order = (bool, usize);
 
-/// After all rules.
 const LAST: Order = (true, usize::MAX);
 
 fn order(rule: &Section, place: usize) -> Order {
     (text(rule, "src") != ANY, place)
 }
 
-/// A rule that certainly keeps packets out.
+/// A rule that certainly drops or rejects packets.
 struct Denial<'a> {
     order: Order,
     rule: &'a Section,
@@ -216,15 +203,14 @@ fn denials<'a>(firewall: &'a Package, router: &Router) -> Vec<Denial<'a>> {
     rules.map(denial).collect()
 }
 
-/// Openings found so far.
-struct Found<'a> {
+struct ExposureSearch<'a> {
     outer: BTreeSet<String>,
     denials: Vec<Denial<'a>>,
     exposures: Vec<Exposure>,
 }
 
-impl Found<'_> {
-    /// Adds a section's openings, one for each Internet zone that its `src` includes.
+impl ExposureSearch<'_> {
+    /// Adds one opening for each Internet zone in the section's `src`.
     fn add(
         &mut self,
         section: &Section,
@@ -244,7 +230,7 @@ impl Found<'_> {
         }
     }
 
-    /// Adds an opening without the packets that earlier rules keep out.
+    /// Adds an opening. Excludes packets that an earlier rule denies.
     fn open(
         &mut self,
         section: &Section,
@@ -282,8 +268,7 @@ impl Found<'_> {
     }
 }
 
-/// Returns whether a rule admits strangers to a port of the router. `outer` are the zones to the
-/// Internet.
+/// Returns whether a rule admits senders from the zones `outer` to a port of the router.
 #[must_use]
 pub fn admits(
     firewall: &Package,
@@ -299,17 +284,15 @@ pub fn admits(
         && reach::admits(firewall, rule, transport, port)
 }
 
-/// A zone of this name leads to the Internet, regardless of its options.
+/// Zone that leads to the Internet regardless of its options.
 pub const WAN: &str = "wan";
 const ANY: &str = "*";
 
-/// Returns whether a policy or target is ACCEPT.
 #[must_use]
 pub fn accepts(policy: &str) -> bool {
     crate::fw4::is_short_for(policy, "accept")
 }
 
-/// Returns the sections of a type that are in force, in the order of the file.
 fn sections<'a>(firewall: &'a Package, kind: &'a str) -> impl Iterator<Item = &'a Section> {
     firewall.of(kind).filter(|section| fw4::is_in_force(section))
 }

@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Codes and English texts of faults in values of `/etc/config/fastpath`. The `settings.rs` of the
-//! crates `ruleset`, `ips`, `cpu` and `rules` check the values.
+//! Codes and English texts of faults in values of `/etc/config/fastpath`.
 
 crate::coded! {
-    /// Fault of a value. Its text follows the value.
+    /// Fault of a value. Messages append the text to the value.
     pub enum Fault {
-    // Any value.
     ListGiven = "list-given", "is a list; a single value is expected";
     ListEntry = "list-entry", "has an entry that is not a string";
     NotList = "not-a-list", "is not a list";
@@ -21,7 +19,7 @@ crate::coded! {
     NameCharacter { character: String } = "name-character",
         "contains {character}, which is not allowed in a name";
     NotFolder = "not-a-folder", "is not an absolute path of a folder";
-    // The file and its sections; `why` is from the operating system, rpcd or UCI.
+    // The file and its sections. `why` is a message of the operating system, rpcd or UCI.
     Unreadable { why: String } = "unreadable", "{why}";
     NoSections = "no-sections", "there are no sections at all";
     NotSection = "not-a-section", "is not a section";
@@ -109,7 +107,6 @@ crate::coded! {
 }
 
 impl Fault {
-    /// Returns the fault of a value that is none of these names.
     #[must_use]
     pub fn not_listed(names: &[&str]) -> Self {
         Self::NotListed { names: names.join(", ") }

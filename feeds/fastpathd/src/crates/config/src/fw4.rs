@@ -1,27 +1,26 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Parses values of `/etc/config/firewall` like firewall4: negation, addresses, ports, MAC
-//! addresses, protocols, address families, names, abbreviations.
+//! Parses values of `/etc/config/firewall` like firewall4.
 
 use std::net::IpAddr;
 use std::ops::RangeInclusive;
 
 use uci::{Section, Setting};
 
-/// Returns whether a value has a `!`, and the value without it.
+/// Splits a value into its negation (`!`) and the rest.
 #[must_use]
 pub fn negation(text: &str) -> (bool, &str) {
     let text = text.trim();
     text.strip_prefix('!').map_or((false, text), |rest| (true, rest.trim()))
 }
 
-/// Returns whether fw4 completes `text` to `word`: any prefix in any case.
+/// Returns whether fw4 completes `text` to `word`. Any prefix in any case is an abbreviation.
 #[must_use]
 pub fn is_short_for(text: &str, word: &str) -> bool {
     let text = text.to_ascii_lowercase();
     !text.is_empty() && word.to_ascii_lowercase().starts_with(&text)
 }
 
-/// Returns whether fw4 accepts the name of a zone; it skips zones with other names.
+/// Returns whether fw4 accepts the name of a zone. fw4 skips zones with other names.
 #[must_use]
 pub fn is_identifier(text: &str) -> bool {
     let first = text.bytes().next();
@@ -29,21 +28,19 @@ pub fn is_identifier(text: &str) -> bool {
         && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"/_.-".contains(&byte))
 }
 
-/// Addresses of one family.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Addresses {
-    /// All addresses that agree with `address` in the ones of `mask`, which need not be leading.
+    /// Addresses that equal `address` in the one bits of `mask`. The ones need not be leading bits.
     Masked {
         address: IpAddr,
         /// Left-aligned in 128 bits, for IPv4 as well.
         mask: u128,
     },
-    /// First and last address.
     Range(IpAddr, IpAddr),
 }
 
-/// Parses an entry of `src_ip` and similar options without its `!`. `None` for anything else, such
-/// as the name of a network, which means the router's own addresses there.
+/// Parses an entry of `src_ip` and similar options, without its `!`. `None` for other entries, such
+/// as the name of a network.
 #[must_use]
 pub fn addresses(text: &str) -> Option<Addresses> {
     if let Some((address, mask)) = text.split_once('/') {
@@ -57,7 +54,7 @@ pub fn addresses(text: &str) -> Option<Addresses> {
     Some(Addresses::Masked { address: text.parse().ok()?, mask: u128::MAX })
 }
 
-/// Parses a mask given by its length, by the length of its leading zeros, or as an address.
+/// Parses a mask: the number of ones, `-` and the number of leading zeros, or an address.
 fn mask_of(text: &str, address: IpAddr) -> Option<u128> {
     let bits = if address.is_ipv4() { 32 } else { 128 };
     if let Ok(mask) = text.parse::<IpAddr>() {
@@ -70,7 +67,6 @@ fn mask_of(text: &str, address: IpAddr) -> Option<u128> {
     Some(if inverted { !ones & family } else { ones })
 }
 
-/// Returns an address left-aligned in 128 bits.
 #[must_use]
 pub fn upper(address: IpAddr) -> u128 {
     match address {
@@ -80,14 +76,12 @@ pub fn upper(address: IpAddr) -> u128 {
 }
 
 impl Addresses {
-    /// Returns whether these are IPv4 addresses.
     #[must_use]
     pub fn is_ipv4(&self) -> bool {
         let (Self::Masked { address, .. } | Self::Range(address, _)) = self;
         address.is_ipv4()
     }
 
-    /// Returns whether an address of either family is included.
     #[must_use]
     pub fn contains(&self, other: IpAddr) -> bool {
         other.is_ipv4() == self.is_ipv4()
@@ -98,7 +92,7 @@ impl Addresses {
     }
 }
 
-/// Parses a port, or a range with `-` or `:`, without its `!`.
+/// Parses a port or a range with `-` or `:`, without its `!`.
 #[must_use]
 pub fn ports(text: &str) -> Option<RangeInclusive<u16>> {
     let port = |text: &str| {
@@ -110,7 +104,7 @@ pub fn ports(text: &str) -> Option<RangeInclusive<u16>> {
     (first <= last).then_some(first..=last)
 }
 
-/// Returns whether fw4 accepts a MAC address without its `!`: one or two digits between `:` or `-`.
+/// Returns whether fw4 accepts a MAC address, without its `!`. A byte may have one or two digits.
 #[must_use]
 pub fn is_mac(text: &str) -> bool {
     let parts: Vec<&str> = text.split([':', '-']).collect();
@@ -119,27 +113,24 @@ pub fn is_mac(text: &str) -> bool {
     parts.len() == 6 && parts.iter().all(is_byte)
 }
 
-/// A transport with ports.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Transport {
     Tcp,
     Udp,
 }
 
-/// Packets that an entry of `proto` stands for, without its `!`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Protocol<'a> {
-    /// All protocols; fw4 ignores ports then.
+    /// All protocols. fw4 then ignores ports.
     Any,
     One(Transport),
-    /// TCP and UDP.
     Both,
-    /// Another protocol, by name or number, without ports.
+    /// A protocol without ports, by name or number.
     Other(&'a str),
 }
 
 impl Protocol<'_> {
-    /// Returns whether fw4 applies ports to it.
+    /// Returns whether fw4 applies ports to the protocol.
     #[must_use]
     pub fn has_ports(self) -> bool {
         match self {
@@ -161,8 +152,8 @@ pub fn protocol(text: &str) -> Protocol<'_> {
     }
 }
 
-/// Returns whether a rule matches packets of a transport to a port. fw4 makes one rule per
-/// protocol, parses a `!` before it but ignores it, and without a protocol takes TCP and UDP.
+/// Returns whether a rule matches packets of a transport to a port. fw4 ignores the `!` of a
+/// protocol, and applies a rule without a protocol to TCP and UDP.
 #[must_use]
 pub fn takes(rule: &Section, transport: Transport, port: u16) -> bool {
     let protos = rule.words("proto");
@@ -180,7 +171,7 @@ pub fn takes(rule: &Section, transport: Transport, port: u16) -> bool {
     }
 }
 
-/// Returns whether fw4 uses the section. It skips a section that is disabled, has an unknown word
+/// Returns whether fw4 uses the section. fw4 skips a section that is disabled, has an unknown value
 /// in `enabled`, or has a list where only a single value is allowed.
 #[must_use]
 pub fn is_in_force(section: &Section) -> bool {
@@ -188,8 +179,8 @@ pub fn is_in_force(section: &Section) -> bool {
     section.text("enabled").is_none_or(on) && wrong_lists(section).next().is_none()
 }
 
-/// Returns whether a port is among the listed ones, minus the negated ones; without listed ones,
-/// all ports count as listed. `None` if fw4 cannot parse an entry.
+/// Returns whether `words` select a port: the listed ports, or all ports if none is listed, minus
+/// the negated ones. `None` if fw4 cannot parse an entry.
 #[must_use]
 pub fn has_port(words: &[&str], port: u16) -> Option<bool> {
     let read = |word: &&str| {
@@ -199,10 +190,10 @@ pub fn has_port(words: &[&str], port: u16) -> Option<bool> {
     words.iter().map(read).collect::<Option<Vec<_>>>().map(|entries| selects(&entries))
 }
 
-/// Returns whether an address is among the listed ones, minus the negated ones; without listed
-/// ones, all addresses count as listed. Entries of only the other family exclude it. `network`
-/// returns the subnets of a network by its name; `None` if an entry is neither an address nor a
-/// network.
+/// Returns whether `words` select an address: the listed addresses, or all addresses if none is
+/// listed, minus the negated ones. A list with entries only of the other family selects nothing.
+/// `network` returns the subnets of a network by name. `None` if an entry is neither an address nor
+/// a network.
 #[must_use]
 pub fn has_address(
     words: &[&str],
@@ -219,14 +210,15 @@ pub fn has_address(
     Some(words.is_empty() || (!entries.is_empty() && selects(&entries)))
 }
 
-/// Returns whether entries select a value; each is a pair of "negated" and "contains the value".
+/// Returns whether entries select a value. An entry is a pair of "negated" and "contains the
+/// value".
 fn selects(entries: &[(bool, bool)]) -> bool {
     let listed = entries.iter().any(|(negated, _)| !negated);
     let of = |wanted: bool| entries.iter().any(|(negated, has)| *negated == wanted && *has);
     (!listed || of(false)) && !of(true)
 }
 
-/// Options that may be lists. fw4 skips a section with any other list, even of one entry.
+/// Options that may be lists. fw4 skips a section with any other list, even with one entry.
 const LISTS: &[(&str, &[&str])] = &[
     ("zone", &["network", "device", "subnet", "masq_src", "masq_dest", "helper"]),
     ("rule", &["proto", "src_ip", "src_mac", "src_port", "dest_ip", "dest_port", "icmp_type"]),
@@ -238,7 +230,7 @@ const LISTS: &[(&str, &[&str])] = &[
     ("include", &[]),
 ];
 
-/// Returns the options of a section that are lists where fw4 accepts a single value only.
+/// Returns the options with a list where fw4 accepts only a single value.
 pub fn wrong_lists(section: &Section) -> impl Iterator<Item = &str> {
     let lists = LISTS.iter().find(|(kind, _)| *kind == section.kind);
     let wrong = move |option: &&str| lists.is_some_and(|(_, lists)| !lists.contains(option));
@@ -246,7 +238,6 @@ pub fn wrong_lists(section: &Section) -> impl Iterator<Item = &str> {
     options.map(|(option, _)| option.as_str()).filter(wrong)
 }
 
-/// Returns whether fw4 accepts an address family.
 #[must_use]
 pub fn is_family(text: &str) -> bool {
     matches!(text, "any" | "all" | "*" | "inet") || text.contains(['4', '6'])

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! `/etc/config/fastpath`, section by section. The options of a section and their defaults are in
-//! the `settings.rs` of the crates `ruleset`, `ips`, `cpu` and `rules`.
+//! Reads `/etc/config/fastpath`. The `settings.rs` of the crates `ruleset`, `ips`, `cpu` and
+//! `rules` define the options and their defaults.
 //!
-//! A [`Package`] hands out its sections by type. Each owner reads options through [`Section`],
-//! which records every problem with section, option, value and [`Fault`]. [`Package::finish`]
-//! returns all problems, and the options that nobody read.
+//! [`Package::take`] returns the sections of a type. [`Section`] parses options and records each
+//! problem with section, option, value and [`Fault`]. [`Package::finish`] returns all problems, and
+//! warns of options that were not read.
 
 mod cause;
 mod digest;
@@ -28,9 +28,6 @@ pub use uci::{ParseError as UciError, ParseFault as UciFault};
 pub use value::{endpoint, interface, is_device_name, label, number, number_in, switch};
 
 /// Parses a file of `/etc/config` into the `values` of ubus' `uci get`.
-///
-/// # Errors
-/// Returns the first line that is not UCI.
 pub fn parse_uci(text: &(impl AsRef<[u8]> + ?Sized)) -> Result<serde_json::Value, UciError> {
     Ok(uci::parse(text)?.values())
 }

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Closed lists of names: macro `named!` defines an enum with a stable name for each variant, for
-//! the configuration or the API.
+//! Macro `named!`: enums with a stable name for each variant, for the configuration or the API.
 
-/// Defines an enum with a stable name for each variant. With `from text` it can be parsed; any
-/// other text is [`Fault::NotListed`](crate::Fault::NotListed).
+/// Defines an enum with a stable name for each variant. `from text` adds a parser, which reports an
+/// unknown name as [`Fault::NotListed`](crate::Fault::NotListed).
 ///
 /// ```
 /// config::named! {
@@ -34,10 +33,8 @@ macro_rules! named {
         }
 
         impl $kind {
-            /// All variants.
             pub const ALL: [Self; [$($name),+].len()] = [$(Self::$variant),+];
 
-            /// Returns the stable name.
             #[must_use]
             pub const fn name(self) -> &'static str {
                 match self {
@@ -45,7 +42,6 @@ macro_rules! named {
                 }
             }
 
-            /// Returns the variant with this stable name.
             #[must_use]
             pub fn from_name(name: &str) -> Option<Self> {
                 Self::ALL.into_iter().find(|one| one.name() == name)

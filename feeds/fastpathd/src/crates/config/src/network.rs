@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Address ranges in CIDR form, such as `10.0.0.0/24`; host bits are rejected.
+//! Address ranges in CIDR form, such as `10.0.0.0/24`.
 
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
@@ -8,30 +8,26 @@ use std::str::FromStr;
 use crate::fault::Fault;
 use crate::value::number;
 
-/// An address range in CIDR form; host bits are zero.
+/// An address range in CIDR form, without host bits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Network {
-    /// First address.
     pub address: IpAddr,
-    /// Prefix length in bits.
     pub prefix: u8,
 }
 
 impl Network {
-    /// Returns the network of an address with a prefix length; `None` if the prefix is longer than
-    /// the address.
+    /// Returns the network of an address. `None` if the prefix is longer than the address.
     #[must_use]
     pub fn of(address: IpAddr, prefix: u8) -> Option<Self> {
         (prefix <= longest(address)).then(|| Self { address: first_of(address, prefix), prefix })
     }
 
-    /// Returns the network of one address.
     #[must_use]
     pub fn host(address: IpAddr) -> Self {
         Self { address, prefix: longest(address) }
     }
 
-    /// Formats the network; a single address without its prefix length.
+    /// Formats the network. Omits the prefix length of a single address.
     #[must_use]
     pub fn brief(&self) -> String {
         if self.prefix == longest(self.address) {
@@ -41,7 +37,6 @@ impl Network {
         }
     }
 
-    /// Returns whether `address` has the same family and is inside.
     #[must_use]
     #[inline]
     pub fn contains(&self, address: IpAddr) -> bool {

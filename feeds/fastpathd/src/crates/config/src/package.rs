@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Sections of a package, handed out by type, and the problems found in them, in the order of the
-//! file. Anonymous sections have labels such as `@exclude[1]`.
+//! Sections of a package by type, and the problems in them. Anonymous sections have labels such as
+//! `@exclude[1]`.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use thiserror::Error;
 use crate::fault::Fault;
 use crate::section::{Problem, Section};
 
-/// The configuration cannot be used. Displays all problems, one per line.
+/// The configuration cannot be used. Displays one problem per line.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("{}", .problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"))]
 pub struct SettingsError {
@@ -26,7 +26,7 @@ impl SettingsError {
     }
 }
 
-/// Returns UCI's name of a section that a [`Problem`] names by its place, `@exclude[1]`.
+/// Returns UCI's name of a section with the label `@exclude[1]`.
 #[must_use]
 pub fn section_name(values: &Value, label: &str) -> Option<String> {
     let (kind, place) = label.strip_prefix('@')?.strip_suffix(']')?.split_once('[')?;
@@ -35,21 +35,17 @@ pub fn section_name(values: &Value, label: &str) -> Option<String> {
     Some(section.name.clone())
 }
 
-/// A package being read.
 #[derive(Debug)]
 pub struct Package<'a> {
-    /// Sections not taken yet, in the order of the file.
+    /// Remaining sections, in the order of the file.
     sections: Vec<Section<'a>>,
-    /// Problems, each with the place of its section in the file.
+    /// Problems, each with the index of its section in the file.
     errors: Vec<(usize, Problem)>,
     warnings: Vec<(usize, Problem)>,
 }
 
 impl<'a> Package<'a> {
     /// Reads the `values` of `ubus call uci get {"config":"fastpath"}`, or of [`crate::parse_uci`].
-    ///
-    /// # Errors
-    /// Fails if the values are not sections with types.
     pub fn new(values: &'a Value) -> Result<Self, SettingsError> {
         let all = values.as_object();
         let all = all.ok_or_else(|| SettingsError::of("", Fault::NoSections))?;
@@ -61,7 +57,7 @@ impl<'a> Package<'a> {
             let kind = kind.ok_or_else(|| SettingsError::of(name, Fault::NoType))?;
             found.push((name, kind, options));
         }
-        // The object may have lost the order of the file.
+        // JSON objects do not guarantee the order of the file.
         found.sort_by_key(|(_, _, options)| options.get(".index").and_then(Value::as_u64));
         let mut places: BTreeMap<&str, usize> = BTreeMap::new();
         let named = found.into_iter().enumerate().map(|(index, (name, kind, options))| {
@@ -74,7 +70,8 @@ impl<'a> Package<'a> {
         Ok(Self { sections: named.collect(), errors: Vec::new(), warnings: Vec::new() })
     }
 
-    /// Takes the sections of a type, in the order of the file. Return each with [`Package::close`].
+    /// Removes and returns the sections of a type, in the order of the file. Each must be closed
+    /// with [`Package::close`].
     pub fn take(&mut self, kind: &str) -> Vec<Section<'a>> {
         let (taken, left) = std::mem::take(&mut self.sections)
             .into_iter()
@@ -83,7 +80,7 @@ impl<'a> Package<'a> {
         taken
     }
 
-    /// Takes the first section of a type; ignores further ones with a warning.
+    /// Takes the first section of a type, and warns of further ones.
     pub fn take_one(&mut self, kind: &str) -> Option<Section<'a>> {
         let mut taken = self.take(kind).into_iter();
         let first = taken.next();
@@ -94,7 +91,7 @@ impl<'a> Package<'a> {
         first
     }
 
-    /// Records the errors of a section that has been read, and warns of options that nobody read.
+    /// Records the errors of a section, and warns of options that were not read.
     pub fn close(&mut self, section: Section<'a>) {
         let index = section.index();
         let warnings = match section.unused.clone() {
@@ -105,10 +102,10 @@ impl<'a> Package<'a> {
         self.errors.extend(section.errors.into_iter().map(|problem| (index, problem)));
     }
 
-    /// Returns the warnings, after all owners have read their options.
+    /// Returns the warnings, including sections that were not taken.
     ///
     /// # Errors
-    /// Returns all problems if a value cannot be used.
+    /// Returns all errors instead if there are any.
     pub fn finish(mut self) -> Result<Vec<Problem>, SettingsError> {
         for section in &self.sections {
             let problem = section.problem("", "", Fault::UnknownType);

@@ -1,22 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Masks values that must not leave the router in replies, messages and logs. `shown.json` lists
-//! the options that are shown, by section type; the collection for Ansible has a copy of it. All
-//! others are masked, and of a URL only scheme and host are shown.
+//! Masks secrets in replies, messages and logs. `shown.json` lists the options whose values are
+//! shown, by section type; the Ansible collection has a copy. All other values are masked. A URL is
+//! reduced to scheme and host.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::LazyLock;
 
-/// Replaces a secret in replies and logs; as a new value it means "unchanged".
+/// Replaces a secret in replies and logs. As a new value, the mask means "unchanged".
 pub const MASK: &str = "•••";
 
-/// Options by section type; a type that ends with `_` is a prefix of types.
+/// Options by section type. A type with a trailing `_` is a prefix of types.
 type Shown = BTreeMap<String, BTreeSet<String>>;
 
-/// Empty if `shown.json` cannot be parsed, so that nothing is shown; a test parses it.
+/// Empty if `shown.json` is invalid, so that all values are masked.
 static SHOWN: LazyLock<Shown> =
     LazyLock::new(|| serde_json::from_str(include_str!("shown.json")).unwrap_or_default());
 
-/// Returns whether the values of an option are shown in sections of a type.
 #[must_use]
 pub fn is_shown(kind: &str, option: &str) -> bool {
     let of_type = |kind: &str| SHOWN.get(kind).is_some_and(|options| options.contains(option));
@@ -24,7 +23,7 @@ pub fn is_shown(kind: &str, option: &str) -> bool {
     of_type(kind) || of_type(beginning)
 }
 
-/// Returns an option's value as it may be shown for a section of a type.
+/// Returns the value of an option in a section of type `kind`, masked if necessary.
 #[must_use]
 pub fn shown(kind: &str, option: &str, value: &str) -> String {
     let is_url = option == "url" || option.ends_with("_url");
@@ -41,8 +40,8 @@ pub fn shown(kind: &str, option: &str, value: &str) -> String {
     }
 }
 
-/// Returns scheme, host and port of a URL, with a mask for the rest: a user, a path or a query may
-/// be a password. Masks a text that is not a URL.
+/// Masks all parts of a URL except scheme, host and port. Users, paths and queries may contain
+/// passwords.
 #[must_use]
 pub fn shown_url(url: &str) -> String {
     let Some((scheme, rest)) = url.split_once("://") else { return MASK.to_owned() };
@@ -59,14 +58,15 @@ pub fn shown_url(url: &str) -> String {
     format!("{scheme}://{host}{rest}")
 }
 
-/// Parts of option names that hold secrets, for packages without listed options.
+/// Substrings of option names that indicate a secret, for packages without listed options.
 const SECRET: &[&str] =
     &["community", "credential", "pass", "psk", "pwd", "secret", "token", "uuid"];
-/// Whole words in such names, since other words start like them: codec, ping.
+/// Whole words of option names that indicate a secret. As substrings they would match "codec" or
+/// "ping".
 const SECRET_PARTS: &[&str] =
     &["bearer", "code", "cookie", "hash", "otp", "pin", "pincode", "pw", "seed"];
-/// Minimum length of mixed letters and digits in a row that counts as a secret.
-const MAX_WORD_LEN: usize = 20;
+/// Minimum length of a word of letters and digits that counts as a secret.
+const MIN_RANDOM_LEN: usize = 20;
 
 fn is_secret_name(option: &str) -> bool {
     let option = option.to_ascii_lowercase();
@@ -75,10 +75,10 @@ fn is_secret_name(option: &str) -> bool {
         || parts.any(|part| SECRET_PARTS.contains(&part) || part.ends_with("key"))
 }
 
-/// Returns whether a value may be a secret by its form: part of a URL, or a random-looking word.
+/// Returns whether a value looks like a secret: a password in a URL, or a random word.
 fn is_secret_text(text: &str) -> bool {
     let is_random = |word: &str| {
-        word.len() >= MAX_WORD_LEN
+        word.len() >= MIN_RANDOM_LEN
             && word.bytes().any(|c| c.is_ascii_digit())
             && word.bytes().any(|c| c.is_ascii_alphabetic())
     };
@@ -87,13 +87,13 @@ fn is_secret_text(text: &str) -> bool {
         || text.split(|c: char| !c.is_ascii_alphanumeric()).any(is_random)
 }
 
-/// Returns whether a text is a switch or a small number, which is never a secret.
+/// Returns whether a text is a boolean or a small number, which cannot be a secret.
 fn is_switch(text: &str) -> bool {
     uci::switch(text).is_some() || (text.len() < 4 && text.bytes().all(|c| c.is_ascii_digit()))
 }
 
-/// Returns whether only root should read the file of a package: an option of a listed section type
-/// is not shown, or another option is named like a secret or looks like one.
+/// Returns whether a package contains a secret. In listed section types, masked values count; in
+/// other types, options whose name or value indicates a secret.
 #[must_use]
 pub fn holds_secret(package: &uci::Package) -> bool {
     let is_listed = |kind: &str| SHOWN.contains_key(kind) || kind.starts_with("wireguard_");
@@ -117,8 +117,8 @@ fn is_name(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|c| c.is_ascii_alphanumeric() || b"-.+".contains(&c))
 }
 
-/// Returns whether a text is a host with an optional port. If a slash in a password ends it early,
-/// the text after its colon is not a port.
+/// Returns whether a text is a host with an optional port. A password with a slash is rejected
+/// here, because the text after its colon is not a port.
 fn is_host(text: &str) -> bool {
     let is_port = |port: &str| port.bytes().all(|c| c.is_ascii_digit());
     if let Some((address, port)) = text.strip_prefix('[').and_then(|text| text.split_once(']')) {
@@ -134,7 +134,7 @@ fn has_password(text: &str) -> bool {
     text.rsplit_once('@').is_some_and(|(user, _)| user.contains([':', '%']))
 }
 
-/// Returns whether a text contains a mask; storing it would lose the secret.
+/// Returns whether a text contains a mask, which must not be stored in place of the secret.
 #[must_use]
 pub fn has_mask(text: &str) -> bool {
     text.contains(MASK)

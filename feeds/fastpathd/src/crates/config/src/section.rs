@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! One section of the configuration, read option by option, with the problems found in it.
+//! A section of the configuration, and the problems found in it.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -12,13 +12,13 @@ use crate::fault::Fault;
 /// `section 'main', option 'engine', value 'warp': is not one of …`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Problem {
-    /// Name of the section, or the place of an anonymous one, `@exclude[0]`.
+    /// Name of the section, or a label such as `@exclude[0]`.
     pub section: String,
-    /// Name of the option; empty for a problem of the section itself.
+    /// Name of the option. Empty for a problem of the section itself.
     pub option: String,
-    /// The value as found, without secrets; empty if there is none.
+    /// Masked value. Empty if there is none.
     pub value: String,
-    /// Boxed, because many functions return a problem as `Err`.
+    /// Boxed to keep `Err` small.
     pub fault: Box<Fault>,
 }
 
@@ -33,7 +33,6 @@ impl fmt::Display for Problem {
     }
 }
 
-/// A section being read. Options that nobody read are left over.
 #[derive(Debug)]
 pub struct Section<'a> {
     index: usize,
@@ -74,25 +73,23 @@ impl<'a> Section<'a> {
         self.kind
     }
 
-    /// Returns UCI's name, which is generated for an anonymous section.
+    /// Returns UCI's name, which is a generated one for an anonymous section.
     #[must_use]
     pub fn name(&self) -> &'a str {
         self.name
     }
 
-    /// Returns the label for people: the name, or the place such as `@exclude[0]`.
+    /// Returns the name, or a label such as `@exclude[0]` for an anonymous section.
     #[must_use]
     pub fn label(&self) -> &str {
         &self.label
     }
 
-    /// Returns whether no error has been recorded so far.
     #[must_use]
     pub fn is_good(&self) -> bool {
         self.errors.is_empty()
     }
 
-    /// Returns a problem of this section without recording it.
     #[must_use]
     pub fn problem(&self, option: &str, value: &str, fault: Fault) -> Problem {
         Problem {
@@ -107,12 +104,12 @@ impl<'a> Section<'a> {
         self.errors.push(self.problem(option, value, fault));
     }
 
-    /// Leaves out the whole section with a warning; the rest of the package is used.
+    /// Ignores the whole section with a warning. The rest of the package remains in use.
     pub fn leave_out(&mut self, option: &str, value: &str, fault: Fault) {
         self.unused = Some(self.problem(option, value, fault));
     }
 
-    /// Returns the text of an option; `None` if it is absent or empty, which is the same in UCI.
+    /// Returns the text of an option. `None` if the option is missing or empty.
     pub fn text(&mut self, option: &'static str) -> Option<&'a str> {
         self.asked.insert(option);
         match self.options.get(option)? {
@@ -124,7 +121,7 @@ impl<'a> Section<'a> {
         }
     }
 
-    /// Reads the option with `parse`, and records its error.
+    /// Parses an option, and records the error of `parse`.
     pub fn value<T>(
         &mut self,
         option: &'static str,
@@ -140,8 +137,7 @@ impl<'a> Section<'a> {
         }
     }
 
-    /// Returns the entries of a list. As everywhere in `OpenWrt`, an option with values separated
-    /// by spaces is a list, too.
+    /// Returns the entries of a list, or the words of a text, which `OpenWrt` treats alike.
     pub fn list(&mut self, option: &'static str) -> Vec<&'a str> {
         self.asked.insert(option);
         match self.options.get(option) {
@@ -161,14 +157,14 @@ impl<'a> Section<'a> {
         }
     }
 
-    /// Records an error for each option that nothing has read so far.
+    /// Records an error for each option that was not read.
     pub fn refuse_left_over(&mut self) {
         for Problem { option, value, .. } in self.left_over() {
             self.error(&option, &value, Fault::NotOption);
         }
     }
 
-    /// Returns warnings about options that nothing has read, most often misspelt ones.
+    /// Returns a warning for each option that was not read, for example a misspelt one.
     pub(crate) fn left_over(&self) -> Vec<Problem> {
         let unknown = |name: &&String| {
             !name.starts_with('.') && !self.asked.iter().any(|asked| asked == name)

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Parses values that several sections have: numbers, switches, labels, names of devices, and
-//! addresses that the daemon connects to.
+//! Parses values that are common to several sections.
 
 use std::net::{IpAddr, SocketAddr};
 use std::ops::RangeInclusive;
@@ -8,10 +7,7 @@ use std::ops::RangeInclusive;
 use crate::fault::Fault;
 use crate::section::Section;
 
-/// Parses digits only, because Rust's own parser would accept a sign, too.
-///
-/// # Errors
-/// Fails for any other text, and for numbers above `u32::MAX`.
+/// Parses a number of digits only. Rust's own parser would also accept a sign.
 pub fn number(text: &str) -> Result<u32, Fault> {
     if text.is_empty() || !text.bytes().all(|byte| byte.is_ascii_digit()) {
         return Err(Fault::NotNumber);
@@ -19,19 +15,12 @@ pub fn number(text: &str) -> Result<u32, Fault> {
     text.parse().map_err(|_| Fault::TooLarge)
 }
 
-/// Parses a switch, in any of UCI's spellings.
-///
-/// # Errors
-/// Fails for any other value.
 pub fn switch(text: &str) -> Result<bool, Fault> {
     uci::switch(text).ok_or(Fault::NotSwitch)
 }
 
-/// Parses a name for people. It ends up between double quotes in nft's language, which has no
-/// escapes, within a comment of at most 128 bytes.
-///
-/// # Errors
-/// Fails if the name is too long, or has a character that would end the quotes.
+/// Parses a name that is written into a quoted nft comment. nft comments have at most 128 bytes and
+/// no escapes, so quotes and backslashes are refused.
 pub fn label(text: &str) -> Result<String, Fault> {
     const MAX_LEN: usize = 64;
     if text.len() > MAX_LEN {
@@ -43,10 +32,7 @@ pub fn label(text: &str) -> Result<String, Fault> {
     Ok(text.to_owned())
 }
 
-/// Parses the name of an interface of `/etc/config/network`.
-///
-/// # Errors
-/// Fails if netifd does not accept the name.
+/// Parses the name of an interface of `/etc/config/network` like netifd.
 pub fn interface(text: &str) -> Result<String, Fault> {
     const MAX_LEN: usize = 15;
     if text.len() > MAX_LEN {
@@ -59,20 +45,17 @@ pub fn interface(text: &str) -> Result<String, Fault> {
     }
 }
 
-/// Returns whether the kernel accepts the name and nft's language takes it literally.
+/// Returns whether the kernel accepts the name and nft needs no quotes for it.
 #[must_use]
 pub fn is_device_name(name: &str) -> bool {
-    const MAX_LEN: usize = 15; // IFNAMSIZ with its final NUL is 16.
+    const MAX_LEN: usize = 15; // IFNAMSIZ without the NUL.
     (1..=MAX_LEN).contains(&name.len())
         && name != "."
         && name != ".."
         && name.bytes().all(|c| c.is_ascii_alphanumeric() || b"._-@+~".contains(&c))
 }
 
-/// Parses a number from `range`, for [`Section::value`](crate::Section::value).
-///
-/// # Errors
-/// Fails for any other value.
+/// Returns a parser of numbers in `range`, for [`Section::value`](crate::Section::value).
 pub fn number_in(range: RangeInclusive<u32>) -> impl FnOnce(&str) -> Result<u32, Fault> {
     move |text| {
         number(text)
@@ -82,7 +65,7 @@ pub fn number_in(range: RangeInclusive<u32>) -> impl FnOnce(&str) -> Result<u32,
     }
 }
 
-/// Reads the options `host` and `port` of a section, with this default port.
+/// Reads the options `host` and `port` of a section. `port` is the default port.
 pub fn endpoint(section: &mut Section<'_>, port: u16) -> SocketAddr {
     if section.text("host").is_none() {
         section.error("host", "", Fault::Missing);
@@ -92,8 +75,8 @@ pub fn endpoint(section: &mut Section<'_>, port: u16) -> SocketAddr {
     SocketAddr::new(address, given.and_then(|port| u16::try_from(port).ok()).unwrap_or(port))
 }
 
-/// Parses the address of one host. The daemon resolves no names: a resolver would add an untrusted
-/// answer to a process that may change the network.
+/// Parses the address of a host. Names are not resolved, because the daemon must not depend on
+/// untrusted answers of a resolver.
 fn host(text: &str) -> Result<IpAddr, Fault> {
     let address: IpAddr = text.parse().map_err(|_| Fault::NotAddress)?;
     let broadcast = address == IpAddr::from([255; 4]);

@@ -1,18 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The audience of an answer, decided by rpcd's right to call `fix`. Readers do not get findings
-//! about passwords and rights of accounts, which would help to break into the router.
+//! The audience of an answer, determined by the right to call `fix`. Readers do not get findings
+//! about passwords and rights of accounts, which would help an attacker.
 
 use plugin::Origin;
 use serde_json::{Map, Value};
 
 use crate::machine::Machine;
 
-/// The caller's rights.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Audience {
-    /// May apply fixes.
     Writer,
-    /// May only read.
     Reader,
 }
 
@@ -23,8 +20,8 @@ pub(crate) const PRIVATE: &[&str] = &["system-password", "system-sessions"];
 pub(crate) const WITHHELD: &str = "visible to administrators only";
 
 impl Audience {
-    /// Returns the audience of `run` without a session. On the bus it is a reader, because ubusd
-    /// also lets the daemon's user call, and rpcd does not report the user.
+    /// Returns the audience of a call without a session. Calls on the bus are readers, because
+    /// ubusd also admits the daemon's user, and rpcd does not report the user.
     pub(crate) fn without_session(origin: Origin) -> Self {
         match origin {
             Origin::Bus => Self::Reader,
@@ -32,8 +29,8 @@ impl Audience {
         }
     }
 
-    /// Asks rpcd whether the caller's session may call `fix`. Without an answer the caller is a
-    /// reader.
+    /// Returns the audience of a call. A caller is a reader unless rpcd permits its session to call
+    /// `fix`.
     pub(crate) fn of(
         machine: &dyn Machine,
         request: &Map<String, Value>,

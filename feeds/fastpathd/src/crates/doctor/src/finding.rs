@@ -7,31 +7,26 @@ use serde_json::{Map, Value, json};
 
 use crate::facts::Unknown;
 
-/// `None` if all is well, a finding, or the fact that the check could not read.
+/// Result of a check: a finding, `None` without a problem, or the reason why a fact is unknown.
 pub(crate) type Verdict = Result<Option<Finding>, Unknown>;
 
-/// One finding of a check, without its texts.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Finding {
     pub severity: Severity,
-    /// Selects other texts than the check's own; empty for the check's own.
+    /// Variant of the texts. Empty for the check's default texts.
     pub case: &'static str,
-    /// The values that the finding rests on.
     pub evidence: Vec<Evidence>,
-    /// Parameters of the texts.
     pub params: Map<String, Value>,
-    /// Source of the expected gain.
     pub gain: Option<Gain>,
     pub fix: Option<Fix>,
 }
 
 impl Finding {
-    /// Creates a finding without evidence.
     pub(crate) fn new(severity: Severity) -> Self {
         Self { severity, case: "", evidence: Vec::new(), params: Map::new(), gain: None, fix: None }
     }
 
-    /// Creates a finding for a condition that `status.health` reports, too.
+    /// Creates a finding for a condition that `status.health` also reports.
     #[must_use]
     pub(crate) fn of(condition: Condition) -> Self {
         let severity = match condition.level {
@@ -42,18 +37,17 @@ impl Finding {
         Self { params: condition.params, ..Self::new(severity) }
     }
 
-    /// Returns the code in the API and key of the texts: the check's `id`, or `id/CASE`.
+    /// Returns the code in the API, which is also the key of the texts: `ID` or `ID/CASE`.
     pub(crate) fn code(&self, id: &str) -> String {
         if self.case.is_empty() { id.to_owned() } else { format!("{id}/{}", self.case) }
     }
 
-    /// Selects the texts of `case`.
     pub(crate) fn case(mut self, case: &'static str) -> Self {
         self.case = case;
         self
     }
 
-    /// Returns the objects of the finding, sorted, for acceptances.
+    /// Returns the sorted objects of the finding, which acceptances refer to.
     pub(crate) fn about(&self) -> Vec<String> {
         let mut about: Vec<String> = self.evidence.iter().filter_map(Evidence::object).collect();
         about.sort_unstable();
@@ -61,13 +55,11 @@ impl Finding {
         about
     }
 
-    /// Returns the finding, or `None` without evidence.
     pub(crate) fn if_seen(self) -> Option<Self> {
         Some(self).filter(|finding| !finding.evidence.is_empty())
     }
 
-    /// Adds evidence: its name in `what` of the texts, its object (may be empty), the value, and
-    /// its source.
+    /// Adds evidence: key in `what` of the texts, object, value and source.
     #[expect(clippy::needless_pass_by_value, reason = "references, numbers and texts just made")]
     pub(crate) fn saw(
         mut self,
@@ -81,8 +73,7 @@ impl Finding {
         self
     }
 
-    /// Adds the daemon's `cause` (code and parameters) of this `kind` to the last evidence, if its
-    /// value is the text of that cause.
+    /// Adds the daemon's `cause` (code and parameters) to the last evidence.
     pub(crate) fn because(mut self, kind: &'static str, cause: &Value) -> Self {
         if let (Some(seen), Value::Object(cause)) = (self.evidence.last_mut(), cause) {
             let mut cause = cause.clone();
@@ -92,13 +83,12 @@ impl Finding {
         self
     }
 
-    /// Sets the value of `{name}` in the texts.
+    /// Sets the placeholder `{name}` of the texts.
     pub(crate) fn with(mut self, name: &str, value: impl Into<Value>) -> Self {
         self.params.insert(name.to_owned(), value.into());
         self
     }
 
-    /// Sets the source of the expected gain.
     pub(crate) fn gain(mut self, source: &'static str) -> Self {
         self.gain = Some(Gain { source });
         self
@@ -110,29 +100,26 @@ impl Finding {
     }
 }
 
-/// A value and its source.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Evidence {
-    /// Name in `what` of the group's texts.
     pub what: &'static str,
-    /// Object of the value, such as a port; may be empty.
+    /// Object of the value, such as a port. May be empty.
     pub of: String,
     /// The value with its unit.
     pub value: String,
-    /// A path, a command or a method.
+    /// Path, command or method.
     pub source: String,
-    /// Kind, code and parameters of the cause that `value` describes.
+    /// Kind, code and parameters of the cause of `value`.
     pub cause: Option<Value>,
 }
 
-/// Evidence with a value that is part of its object: a VLAN, an open port, a destination, an
-/// option.
+/// Evidence whose value is part of the object, such as a VLAN or an open port.
 const NAMED_BY_VALUE: &[&str] =
     &["forwarding", "listener", "no-port", "option", "rule", "sessions"];
 
 impl Evidence {
-    /// Returns the object; `None` for a bare number, since processes, CPUs and queues may have
-    /// another number after the next boot.
+    /// Returns the object. `None` for a number, because numbers of processes and queues are not
+    /// stable.
     fn object(&self) -> Option<String> {
         let of = self.of.trim();
         if of.bytes().all(|byte| byte.is_ascii_digit()) {
@@ -143,40 +130,34 @@ impl Evidence {
         Some(health::object(&text))
     }
 
-    /// Returns the parameters of its name.
     pub(crate) fn params(&self) -> Map<String, Value> {
         Map::from_iter([("of".to_owned(), self.of.clone().into())])
     }
 }
 
-/// The expected effect of the fix.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Gain {
-    /// Source of the measurement.
     pub source: &'static str,
 }
 
-/// The one-click fix.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Fix {
-    /// Edits for `fastpath.change apply`, which rolls back without a confirmation.
+    /// Edits for `fastpath.change apply`.
     Change(Vec<Value>),
-    /// Steps that last until the next boot or change no setting.
+    /// Steps that do not change the configuration.
     Steps(Vec<Step>),
 }
 
 impl Fix {
-    /// Returns a fix that sets options of a section; `null` removes an option.
+    /// Returns a fix that sets options of a section. `null` removes an option.
     pub(crate) fn set(config: &str, section: &str, values: &Value) -> Self {
         Self::Change(vec![set(config, section, values)])
     }
 
-    /// Returns a fix that runs a program.
     pub(crate) fn run(program: &'static str, args: &[&str]) -> Self {
         Self::Steps(vec![Step::run(program, args)])
     }
 
-    /// Returns a fix that writes to a file of `/proc/sys` or `/sys`.
     pub(crate) fn write(path: impl Into<String>, number: u64) -> Self {
         Self::Steps(vec![Step::Write { path: path.into(), text: number.to_string() }])
     }
@@ -185,28 +166,22 @@ impl Fix {
 /// An action outside of UCI.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Step {
-    /// Writes to a file of `/proc/sys` or `/sys`.
     Write {
-        /// Path of an existing file.
         path: String,
         text: String,
     },
-    /// Runs a program.
     Run {
-        /// Name in `PATH`.
         program: &'static str,
         args: Vec<String>,
     },
     /// Switches an offload of a port like `ethtool -K`.
     Feature {
         device: String,
-        /// The kernel's name of the offload, such as `rx-gro`.
+        /// The kernel's name such as `rx-gro`.
         feature: &'static str,
         on: bool,
     },
-    /// Calls a method on ubus.
     Call {
-        /// Path of the object.
         object: &'static str,
         method: &'static str,
         args: Map<String, Value>,
@@ -214,13 +189,12 @@ pub(crate) enum Step {
 }
 
 impl Step {
-    /// Returns a step that runs a program.
     pub(crate) fn run(program: &'static str, args: &[&str]) -> Self {
         Self::Run { program, args: args.iter().map(|&word| word.to_owned()).collect() }
     }
 }
 
-/// Returns an edit that sets options of a section; `null` removes an option.
+/// Returns an edit that sets options of a section. `null` removes an option.
 pub(crate) fn set(config: &str, section: &str, values: &Value) -> Value {
     json!({"op": "set", "config": config, "section": section, "values": values})
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Applies the fix of a finding: a change with rollback, or steps in order.
+//! Applies fixes: a change with rollback, or steps in order.
 
 use config::Cause;
 use plugin::{CallReason, Refusal};
@@ -9,8 +9,8 @@ use crate::finding::{Finding, Fix, Step};
 use crate::machine::Machine;
 use crate::reason::DoctorReason;
 
-/// Applies the fix of a finding. Edits become one change of `fastpath.change` with the session and
-/// the confirmation time of `request`.
+/// Applies the fix of a finding. Edits become one change with the session and the confirmation time
+/// of `request`.
 pub(crate) fn fix(
     machine: &dyn Machine,
     id: &str,
@@ -34,8 +34,8 @@ pub(crate) fn fix(
     }
 }
 
-/// Arguments that are passed to `fastpath.change apply`.
-const PASSED_ON: &[&str] = &["seconds", "via", "cut_ok", "ubus_rpc_session"];
+/// Arguments that are forwarded to `fastpath.change apply`.
+const FORWARDED: &[&str] = &["seconds", "via", "cut_ok", "ubus_rpc_session"];
 
 fn change(
     machine: &dyn Machine,
@@ -44,7 +44,7 @@ fn change(
     request: &Map<String, Value>,
 ) -> Result<Map<String, Value>, Refusal> {
     let mut args = plugin::map([("edits", json!(edits)), ("note", format!("doctor: {id}").into())]);
-    for name in PASSED_ON {
+    for name in FORWARDED {
         if let Some(value) = request.get(*name) {
             args.insert((*name).to_owned(), value.clone());
         }
@@ -53,7 +53,6 @@ fn change(
     answer.map_err(|said| Refusal::new("failed", CallReason::Bus { said }))
 }
 
-/// Performs a step and returns its description.
 fn perform(machine: &dyn Machine, step: &Step) -> Result<Cause, Refusal> {
     let (reason, outcome) = match step {
         Step::Write { path, text } => {

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Private parsers of this crate for the fuzz targets: a router with arbitrary files, programs and
-//! objects.
+//! Fuzz target for the checks: a router with arbitrary files, programs and objects.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
@@ -16,10 +15,10 @@ use crate::machine::{Echo, Ethtool, Feature, Machine, Rings};
 use crate::report;
 use crate::texts::Texts;
 
-/// Parsed once, because it takes longer than all checks.
+/// Parsed once, because parsing takes longer than all checks.
 static TEXTS: LazyLock<Texts> = LazyLock::new(Texts::english);
 
-/// Answers by path, command line, or object and method. `*` is the default.
+/// Answers by path, command line, or `OBJECT METHOD`. `*` is the default.
 struct Answers<'a>(BTreeMap<&'a str, &'a str>);
 
 impl Answers<'_> {
@@ -107,9 +106,8 @@ impl Machine for Answers<'_> {
     }
 }
 
-/// Runs the checks of a group, or all checks for an unknown group, on a router with these `texts`.
-/// The answer omits most checks without a finding, because formatting them would take most of the
-/// time.
+/// Runs the checks of a group on a router with these `texts`. An unknown group selects all checks.
+/// The answer omits most checks without a finding, whose formatting would dominate the run time.
 #[must_use]
 pub fn run(group: &str, texts: BTreeMap<&str, &str>) -> Value {
     let checks = CHECKS.iter().flat_map(|checks| *checks).filter(|check| check.group == group);

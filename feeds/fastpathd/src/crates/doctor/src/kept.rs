@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Keeps the last report of all checks in a file until the next boot, reduces it for readers, and
-//! marks accepted findings.
+//! Stores the last report of all checks until the next boot, reduces it for readers, and marks
+//! accepted findings.
 
 use std::io;
 
@@ -16,33 +16,27 @@ use crate::facts::uci::fastpath;
 use crate::machine::Machine;
 use crate::reason::DoctorReason;
 
-/// The file of the report. Only root can read it, since it has findings for administrators. The
-/// daemon checks the time of its last modification.
+/// File of the report, readable only by root. The daemon watches its modification time.
 pub(crate) const FILE: &str = "/var/run/fastpath-doctor.json";
 
-/// The findings of one run, before acceptance.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub(crate) struct Kept {
-    /// Start of the run, Unix ms.
+pub(crate) struct StoredReport {
+    /// Start of the run, in Unix ms.
     pub at_ms: u64,
-    /// Duration of the run in ms.
+    /// Duration of the run, in ms.
     pub took_ms: u64,
-    /// Sorted, worst first.
+    /// Findings, most severe first.
     pub findings: Vec<Map<String, Value>>,
 }
 
-impl Kept {
-    /// Loads the last report.
-    ///
-    /// # Errors
-    /// No report exists since boot.
+impl StoredReport {
     pub(crate) fn load(machine: &dyn Machine) -> Result<Self, Refusal> {
         let text = machine.read(FILE).ok();
         let read = text.and_then(|text| serde_json::from_str(&text).ok());
         read.ok_or_else(|| DoctorReason::NoReport.into())
     }
 
-    /// Replaces the report. A reader's report keeps the private findings of the previous one.
+    /// Replaces the report. A reader's run keeps the private findings of the previous report.
     pub(crate) fn save(mut self, machine: &dyn Machine, audience: Audience) -> io::Result<()> {
         if let (Audience::Reader, Ok(before)) = (audience, Self::load(machine)) {
             self.findings.retain(|found| !is_private(found));
@@ -52,7 +46,6 @@ impl Kept {
         machine.keep(FILE, &json!(self).to_string())
     }
 
-    /// Returns the API's answer for `audience`.
     pub(crate) fn answer(
         mut self,
         machine: &dyn Machine,
@@ -89,8 +82,8 @@ fn is_private(found: &Map<String, Value>) -> bool {
     PRIVATE.contains(&text(found, "id"))
 }
 
-/// Sorts worst first, then in the table's order: the position of a withheld finding must not reveal
-/// its severity.
+/// Sorts by severity, then in the order of the table, so that the position of a withheld finding
+/// does not reveal its severity.
 fn sort(findings: &mut [Map<String, Value>]) {
     let place = |found: &Map<String, Value>| {
         CHECKS.iter().flat_map(|group| *group).position(|check| check.id == text(found, "id"))
@@ -98,20 +91,19 @@ fn sort(findings: &mut [Map<String, Value>]) {
     findings.sort_by_key(|found| (std::cmp::Reverse(severity(found)), place(found)));
 }
 
-/// Replaces a finding by a reader's answer.
 fn withhold(found: &mut Map<String, Value>) {
     let answer = crate::report::withheld(text(found, "id"));
     *found = answer;
 }
 
-/// Returns the acceptances; none if the configuration cannot be read.
+/// Returns the acceptances. Empty if the configuration cannot be read.
 fn accepted(machine: &dyn Machine) -> Vec<Acceptance> {
     let Some(values) = fastpath(machine) else { return Vec::new() };
     Package::new(&values).map_or_else(|_| Vec::new(), |mut package| Acceptance::read(&mut package))
 }
 
-/// Returns the sections that accept a finding. Only findings above info can be accepted, and no
-/// private ones, since readers see the configuration.
+/// Returns the sections that accept a finding. Notes and private findings cannot be accepted, the
+/// latter because readers see the configuration.
 fn covering(accepted: &[Acceptance], found: &Map<String, Value>) -> Vec<String> {
     let severity = severity(found);
     if !severity.asks() || is_private(found) {
@@ -123,7 +115,7 @@ fn covering(accepted: &[Acceptance], found: &Map<String, Value>) -> Vec<String> 
     accepted.iter().filter(covers).map(|one| one.section.clone()).collect()
 }
 
-/// Counts checks by result. An accepted finding counts only as accepted.
+/// Counts checks by severity. Accepted findings are counted separately.
 fn summary(findings: &[Map<String, Value>]) -> Map<String, Value> {
     use Severity::{Advice, Error, Info, Ok, Unknown, Warning};
     let is_accepted = |found: &&Map<String, Value>| {

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The doctor, ubus object `fastpath.doctor`: finds what makes the router slow or unsafe, with
-//! evidence, consequence and remedy.
+//! The doctor, ubus object `fastpath.doctor`: finds causes of low speed or safety, with evidence,
+//! consequence and remedy.
 //!
-//! `Facts::gather` reads everything through a `Machine`. Each check of `CHECKS` is a pure function
-//! from facts to a `Verdict`. `Report` converts verdicts to the answer: codes with parameters, and
-//! English texts. The page has the other languages.
+//! `Facts::gather` reads the router through a `Machine`. Each check of `CHECKS` is a pure function
+//! from facts to a `Verdict`. `Report` converts verdicts to codes with parameters and English
+//! texts. The page has texts in other languages.
 //!
 //! # How to add a check
 //!
 //! 1. **Facts**: add a struct to `facts/AREA.rs` with a function `read(&dyn Machine) -> Area`. A
-//!    value that may be unreadable is a `Known`: a check reads it with `.get()?`, and is "unknown"
-//!    with the reason if the value is missing.
+//!    value that may be unreadable is a `Known`. A check reads it with `.get()?`, and becomes
+//!    "unknown" with the reason if the value is missing.
 //! 2. **Check**: add `fn name(facts: &Facts) -> Verdict` to `checks/GROUP.rs`. It returns
-//!    `Ok(None)` if all is well, otherwise one `Finding` for all affected ports or rules. Add a
+//!    `Ok(None)` without a problem, otherwise one `Finding` for all affected ports or rules. Add a
 //!    `Fix` only if it cannot do harm.
 //! 3. **Table**: add a line with a stable id to that file's `CHECKS`, and a new group to
 //!    `checks/mod.rs`.
@@ -23,8 +23,8 @@
 //!    `what`, where `{of}` is the object. German texts are in
 //!    `ui/src/lib/health/findings/de.json` under `GROUP.ID.title`; the page's tests require them.
 //! 5. **Tests**: test a broken and a healthy `machine::fake` next to the check; `assert_texts`
-//!    requires all texts. Break it in the lab (`e2e/tests/vm/doctor*.sh`), or give the reason why
-//!    that is impossible as `@unbroken:ID: REASON` in `lib/doctor.sh` there. `node
+//!    requires all texts. Cause the problem in the lab (`e2e/tests/vm/doctor*.sh`), or give the
+//!    reason why that is impossible as `@unbroken:ID: REASON` in `lib/doctor.sh` there. `node
 //!    e2e/scripts/tags.mjs` lists checks that have neither.
 
 mod answer;

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The ubus object `fastpath.doctor` in the program that rpcd runs. `answer.rs` handles its
-//! methods.
+//! The ubus object `fastpath.doctor` in the program that rpcd runs.
 
 use std::future::ready;
 use std::path::{Path, PathBuf};
@@ -8,9 +7,9 @@ use std::path::{Path, PathBuf};
 use plugin::{Call, CallReason, Map, Method, Object, Origin, Refusal, SESSION, Sample};
 
 use crate::answer::{answer, is_background};
-use crate::machine::{Router, step_back};
+use crate::machine::{Router, lower_priority};
 use crate::reason::DoctorReason;
-use crate::turn::{LOCK, LONG_TIMEOUT, TIMEOUT, turn};
+use crate::turn::{LOCK, LONG_TIMEOUT, TIMEOUT, acquire};
 
 pub const OBJECT: Object = Object {
     name: "fastpath.doctor",
@@ -47,19 +46,19 @@ fn answered(
         let (path, said) = (LOCK.to_owned(), error.to_string());
         Refusal::new("failed", CallReason::File { what: "locking", path, said })
     };
-    let patience = match call.origin {
+    let timeout = match call.origin {
         Origin::Bus => TIMEOUT,
         Origin::CommandLine => LONG_TIMEOUT,
     };
-    let Some(_turn) = turn(Path::new(LOCK), patience).map_err(failed)? else {
+    let Some(_turn) = acquire(Path::new(LOCK), timeout).map_err(failed)? else {
         return Err(DoctorReason::Busy.into());
     };
-    carried_out(method, args, call.origin)
+    execute(method, args, call.origin)
 }
 
-/// Returns the kept report. It needs no lock, so it works during a run.
+/// Returns the stored report, without the lock of a run.
 fn last(call: &Call) -> Result<Map, Refusal> {
-    carried_out("last", given(&[], call), call.origin)
+    execute("last", given(&[], call), call.origin)
 }
 
 fn given(known: &'static [(&'static str, Sample)], call: &Call) -> Map {
@@ -67,11 +66,11 @@ fn given(known: &'static [(&'static str, Sample)], call: &Call) -> Map {
     names.filter_map(|name| Some((name.to_owned(), call.value(name)?.clone()))).collect()
 }
 
-/// Runs in a thread, because checks block on programs and on the bus, which an async task must not.
-fn carried_out(method: &'static str, args: Map, origin: Origin) -> Result<Map, Refusal> {
+/// Runs a method in a thread, because checks block on programs and ubus.
+fn execute(method: &'static str, args: Map, origin: Origin) -> Result<Map, Refusal> {
     let answered = std::thread::spawn(move || {
         if is_background(&args)? {
-            step_back();
+            lower_priority();
         }
         let socket = std::env::var_os("UBUS_SOCKET").map(PathBuf::from);
         let router = Router::new(&socket.unwrap_or_else(|| ubus::SOCKET.into()));

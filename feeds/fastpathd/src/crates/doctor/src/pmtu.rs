@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Method `pmtu`: measures the path MTU to a host, and whether larger packets are reported or lost.
+//! Method `pmtu`: measures the path MTU to a host, and the fate of larger packets.
 
 use std::net::Ipv4Addr;
 
@@ -8,16 +8,16 @@ use serde_json::{Map, Value, json};
 use crate::machine::{Echo, Machine};
 use crate::reason::DoctorReason;
 
-/// The size that every IPv4 host must accept (RFC 791); a smaller path MTU is a defect.
+/// Minimum packet size that IPv4 hosts must accept (RFC 791).
 const MIN_MTU: u16 = 576;
-/// Ethernet's MTU, the maximum of an Internet connection.
+/// MTU of Ethernet, the maximum of an Internet connection.
 const MAX_MTU: u16 = 1500;
-/// Repeats, so that one lost packet is not taken for a black hole.
-const TRIES: usize = 2;
+/// Number of attempts. A single lost packet is not a black hole.
+const ATTEMPTS: usize = 2;
 
-/// Finds the largest packet that `target` answers, by bisection, and the outcome for a larger one:
-/// `limit` is `none` (1500 bytes pass), `device` (our own device), `reported` (by a router on the
-/// path), or `silent` (a black hole).
+/// Finds the largest packet that `target` answers, by bisection. `limit` is the outcome for a
+/// larger packet: `none` (1500 bytes pass), `device` (our own device), `reported` (by a router of
+/// the path), or `silent` (a black hole).
 pub(crate) fn measure(
     machine: &dyn Machine,
     target: &str,
@@ -29,7 +29,7 @@ pub(crate) fn measure(
     }
     let echo = |size: u16| {
         let mut last = Echo::Lost;
-        for _ in 0..TRIES {
+        for _ in 0..ATTEMPTS {
             let target = host.to_string();
             let sent = machine.echo(host, size);
             last = sent.map_err(|said| DoctorReason::Send { target, said })?;
@@ -77,7 +77,7 @@ mod tests {
     }
 
     #[test]
-    fn finds_the_largest_packet_that_passes() {
+    fn finds_the_path_mtu() {
         assert_eq!(limit(&Fake::new().passes(1500, Echo::Lost)), (1500, "none".into()));
         for size in [576, 1000, 1280, 1492, 1499] {
             for (beyond, name) in

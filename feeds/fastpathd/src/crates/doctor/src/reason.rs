@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Codes and texts of the doctor's refusals, and of the steps of a fix.
+//! Codes and texts of the doctor's refusals and of the steps of a fix.
 
 use plugin::Refusal;
 
 config::coded! {
-    /// Why a call of `fastpath.doctor` is refused, and the steps of a fix. `said` is a message of
-    /// another program or of the operating system.
+    /// Reason for a refusal, or a step of a fix. `said` is a message of another program or of the
+    /// operating system.
     pub enum DoctorReason {
         Busy = "doctor-busy",
             "the doctor is busy with other requests; try again in a few seconds";

@@ -12,13 +12,11 @@ use crate::finding::{Finding, Fix, Severity, Verdict};
 use crate::machine::Machine;
 use crate::texts::{Texts, fill};
 
-/// The verdicts of one run.
 #[derive(Debug, Default)]
 pub(crate) struct Report {
     verdicts: Vec<(&'static Check, Verdict)>,
 }
 
-/// Runs all checks, or only the checks in `only`.
 pub(crate) fn run(
     machine: &dyn Machine,
     only: Option<&[String]>,
@@ -28,7 +26,7 @@ pub(crate) fn run(
     let wanted = |check: &&Check| only.is_none_or(|only| only.iter().any(|id| id == check.id));
     let checks: Vec<&Check> = CHECKS.iter().flat_map(|group| *group).filter(wanted).collect();
     let groups: Vec<&str> = checks.iter().map(|check| check.group).collect();
-    // Only checks that compare two readings need the time between them.
+    // Skip the sample if no check compares two readings.
     let sampled = checks.iter().any(|check| SAMPLED.contains(&check.id));
     let sample = if sampled { sample } else { Duration::ZERO };
     let facts = Facts::gather(machine, &groups, sample, audience);
@@ -36,13 +34,12 @@ pub(crate) fn run(
 }
 
 impl Report {
-    /// Returns the finding of a check; `None` without a finding.
     pub(crate) fn finding(&self, id: &str) -> Option<&Finding> {
         let (_, verdict) = self.verdicts.iter().find(|(check, _)| check.id == id)?;
         verdict.as_ref().ok()?.as_ref()
     }
 
-    /// Removes all checks without a finding except the first one.
+    /// Removes checks without a finding, except the first one.
     #[cfg(feature = "fuzz")]
     pub(crate) fn shorten(&mut self) {
         let mut plain = 0;
@@ -53,17 +50,17 @@ impl Report {
         });
     }
 
-    /// Returns `findings` of the API, worst first, then in the table's order.
+    /// Returns `findings` of the API by severity, then in the order of the table.
     pub(crate) fn findings(&self, texts: &Texts) -> Vec<Map<String, Value>> {
         let mut rated: Vec<(Severity, Map<String, Value>)> =
             self.verdicts.iter().map(|(check, verdict)| answered(check, verdict, texts)).collect();
-        // The sort is stable, so equal severities keep the table's order.
+        // The sort is stable, which keeps the order of the table.
         rated.sort_by_key(|(severity, _)| std::cmp::Reverse(*severity));
         rated.into_iter().map(|(_, finding)| finding).collect()
     }
 }
 
-/// Returns the answer of a check to a reader who must not see its finding.
+/// Returns the answer to a reader for a check with a private finding.
 pub(crate) fn withheld(id: &str) -> Map<String, Value> {
     let check = CHECKS.iter().flat_map(|group| *group).find(|check| check.id == id);
     let why = Err(Unknown(WITHHELD.to_owned()));

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The English texts of findings in `texts/en.json`. The page has other languages under the same
-//! keys.
+//! English texts of findings (`texts/en.json`). The page translates them under the same keys.
 
 use serde_json::{Map, Value};
 
@@ -13,18 +12,17 @@ const ENGLISH: &str = include_str!("../texts/en.json");
 pub(crate) struct Texts(Map<String, Value>);
 
 impl Texts {
-    /// Returns the built-in texts.
     pub(crate) fn english() -> Self {
-        // A test shows that the file is valid JSON.
+        // A test checks that the file is valid JSON.
         Self(serde_json::from_str(ENGLISH).unwrap_or_default())
     }
 
-    /// Returns a text of a check; empty if it is missing.
+    /// Returns a text of a check. Empty if the text is missing.
     pub(crate) fn of(&self, group: &str, id: &str, key: &str) -> &str {
         self.0.get(group).and_then(|group| group.get(id)?.get(key)?.as_str()).unwrap_or_default()
     }
 
-    /// Returns a text of a finding: of its case if there is one, otherwise of the check.
+    /// Returns a text of a finding, from its case or, if that has none, from the check.
     pub(crate) fn finding(&self, group: &str, id: &str, finding: &Finding, key: &str) -> String {
         let own = match finding.case {
             "" => "",
@@ -34,13 +32,12 @@ impl Texts {
         fill(text, &finding.params)
     }
 
-    /// Returns the name of evidence.
     pub(crate) fn evidence(&self, group: &str, evidence: &Evidence) -> String {
         fill(self.of(group, "what", evidence.what), &evidence.params())
     }
 }
 
-/// Replaces each `{name}` by its value; unknown names stay.
+/// Replaces each placeholder `{name}` by its value. Keeps unknown placeholders.
 pub(crate) fn fill(text: &str, params: &Map<String, Value>) -> String {
     let mut filled = String::with_capacity(text.len());
     let mut rest = text;

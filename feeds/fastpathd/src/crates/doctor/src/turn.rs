@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The lock that lets only one run at a time: each run reads all rules and starts a dozen programs,
-//! and every reader may request one.
+//! The lock that serializes runs. A run starts a dozen programs, and any reader may request one.
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io;
@@ -8,22 +7,19 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-/// The lock of a run. The kernel releases it however the process ends.
+/// Lock of a run. The kernel releases it when the process ends.
 pub(crate) const LOCK: &str = "/var/run/fastpath-doctor.lock";
-/// Timeout over the bus, longer than a run. rpcd kills this program after 30 s.
+/// Timeout on the bus, longer than a run. rpcd kills this program after 30 s.
 pub(crate) const TIMEOUT: Duration = Duration::from_secs(15);
-/// Timeout on the command line, without rpcd's limit: enough for a daemon's run on a busy router.
+/// Timeout on the command line, where rpcd's limit does not apply.
 pub(crate) const LONG_TIMEOUT: Duration = Duration::from_secs(60);
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
-/// Acquires the lock until it is dropped; `None` if others hold it for longer than `patience`.
-///
-/// # Errors
-/// The file cannot be created or locked.
-pub(crate) fn turn(path: &Path, patience: Duration) -> io::Result<Option<File>> {
+/// Acquires the lock until the file is dropped. `None` at the timeout.
+pub(crate) fn acquire(path: &Path, timeout: Duration) -> io::Result<Option<File>> {
     let file =
         OpenOptions::new().create(true).truncate(false).write(true).mode(0o600).open(path)?;
-    let until = Instant::now() + patience;
+    let until = Instant::now() + timeout;
     loop {
         match file.try_lock() {
             Ok(()) => return Ok(Some(file)),
@@ -44,12 +40,12 @@ mod tests {
     fn the_lock_allows_one_run_at_a_time() {
         let name = format!("fastpath-doctor-{}.lock", std::process::id());
         let path = std::env::temp_dir().join(name);
-        let first = turn(&path, Duration::ZERO).unwrap();
+        let first = acquire(&path, Duration::ZERO).unwrap();
         assert!(first.is_some());
-        assert!(turn(&path, POLL_INTERVAL).unwrap().is_none(), "held by the first");
+        assert!(acquire(&path, POLL_INTERVAL).unwrap().is_none(), "held by the first");
         drop(first);
-        assert!(turn(&path, Duration::ZERO).unwrap().is_some(), "released");
+        assert!(acquire(&path, Duration::ZERO).unwrap().is_some(), "released");
         std::fs::remove_file(&path).unwrap();
-        assert!(turn(&path.join("no"), Duration::ZERO).is_err(), "no such folder");
+        assert!(acquire(&path.join("no"), Duration::ZERO).is_err(), "no such folder");
     }
 }

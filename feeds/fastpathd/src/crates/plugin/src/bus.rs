@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Calls of other objects on ubus. Nothing is retried here; the daemon retries in crate
-//! `fastpathd`, `bus/repeat.rs`.
+//! Calls of other objects on ubus. Failed calls are not retried here.
 
 use std::cell::RefCell;
 use std::path::PathBuf;
@@ -12,25 +11,23 @@ use ubus::{CallError, ConnectError, Connection, Handle, Status};
 
 use crate::map::Map;
 
-/// Timeout of a call. The called objects answer at once, and rpcd kills a program after 30 s.
+/// Timeout of a call, well below the 30 s after which rpcd kills this program.
 const TIMEOUT: Duration = Duration::from_secs(10);
 
-/// The pending answer to a call.
 pub type Calling<'a> = Pin<Box<dyn Future<Output = Result<Map, BusError>> + 'a>>;
 
-/// Answers calls of methods: ubusd or a test.
+/// Target of calls: ubusd, or the stand-in of a test.
 pub trait Callee {
-    /// Calls a method and waits at most `patience` for its answer.
     fn call<'a>(
         &'a self,
         path: &'a str,
         method: &'a str,
         args: &'a Map,
-        patience: Duration,
+        timeout: Duration,
     ) -> Calling<'a>;
 }
 
-/// The bus. Connects at the first call; cheap to clone.
+/// The bus. Connects at the first call.
 #[derive(Clone)]
 pub struct Bus(Rc<dyn Callee>);
 
@@ -39,15 +36,12 @@ struct Socket {
     connection: RefCell<Option<Connection>>,
 }
 
-/// A call without a usable answer.
 #[derive(Debug, thiserror::Error)]
 pub enum BusError {
-    /// ubusd cannot be reached.
     #[error("{}{}", .0, cause(.0))]
     Connect(#[from] ConnectError),
     #[error("{0}")]
     Call(#[from] CallError),
-    /// rpcd did not create a session.
     #[error("session create: the answer has no session")]
     NoSession,
 }
@@ -97,38 +91,29 @@ impl Bus {
         std::env::var_os("UBUS_SOCKET").map_or_else(Self::default, |path| Self::at(path.into()))
     }
 
-    /// Returns the bus at a socket.
     #[must_use]
     pub fn at(socket: PathBuf) -> Self {
         Self::of(Rc::new(Socket { path: socket, connection: RefCell::default() }))
     }
 
-    /// Returns a bus with calls answered by `callee`.
     #[must_use]
     pub fn of(callee: Rc<dyn Callee>) -> Self {
         Self(callee)
     }
 
-    /// Calls a method and waits at most 10 s for its answer.
-    ///
-    /// # Errors
-    /// See [`BusError`].
+    /// Calls a method with a timeout of 10 s.
     pub async fn call(&self, path: &str, method: &str, args: &Map) -> Result<Map, BusError> {
         self.call_within(path, method, args, TIMEOUT).await
     }
 
-    /// Calls a method and waits at most `patience` for its answer.
-    ///
-    /// # Errors
-    /// See [`BusError`].
     pub async fn call_within(
         &self,
         path: &str,
         method: &str,
         args: &Map,
-        patience: Duration,
+        timeout: Duration,
     ) -> Result<Map, BusError> {
-        self.0.call(path, method, args, patience).await
+        self.0.call(path, method, args, timeout).await
     }
 }
 
@@ -138,9 +123,9 @@ impl Callee for Socket {
         path: &'a str,
         method: &'a str,
         args: &'a Map,
-        patience: Duration,
+        timeout: Duration,
     ) -> Calling<'a> {
-        Box::pin(async move { Ok(self.handle().await?.call(path, method, args, patience).await?) })
+        Box::pin(async move { Ok(self.handle().await?.call(path, method, args, timeout).await?) })
     }
 }
 

@@ -8,41 +8,35 @@ use crate::bus::{Bus, BusError};
 use crate::map::Map;
 use crate::reason::CallReason;
 
-/// The argument for the caller's session, which uhttpd adds to each call.
+/// Argument with the caller's session, which uhttpd adds to each call.
 pub const SESSION: &str = "ubus_rpc_session";
 
-/// How a call without a session reached this program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Origin {
-    /// Through rpcd, from any user that ubusd permits. rpcd learns the user's name from ubusd but
-    /// does not forward it.
+    /// Called through rpcd, by any user that ubusd permits. rpcd does not forward the user's name.
     Bus,
-    /// Arguments on the command line: the caller is the user of this process.
+    /// Called on the command line, by the user of this process.
     CommandLine,
 }
 
-/// A call of a method. An argument of a wrong type is refused with code `argument`.
+/// A call of a method. Getters refuse an argument of another type with code `argument`.
 pub struct Call {
     args: Map,
-    /// Origin of a call without a session.
     pub origin: Origin,
-    /// Connection to other objects.
     pub bus: Bus,
 }
 
-/// Why a call is refused; `{"error": {"code": …, "text": …, "cause": …}}` on the bus.
+/// Refusal of a call: `{"error": {"code": …, "text": …, "cause": …}}` on the bus.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Refusal {
     /// Stable kind of the refusal, for programs.
     pub code: &'static str,
     /// The reason with its own code, for people.
     pub cause: Box<Cause>,
-    /// Further fields of `error`.
     pub more: Map,
 }
 
 impl Refusal {
-    /// Creates a refusal without further fields.
     #[must_use]
     pub fn new(code: &'static str, cause: impl Into<Cause>) -> Self {
         Self { code, cause: Box::new(cause.into()), more: Map::new() }
@@ -54,7 +48,6 @@ impl Refusal {
         self
     }
 
-    /// Converts the refusal to an answer.
     #[must_use]
     pub fn answer(self) -> Map {
         let mut error = self.more;
@@ -72,45 +65,32 @@ impl From<BusError> for Refusal {
 }
 
 impl Call {
-    /// Creates a call that arrived through rpcd.
     #[must_use]
     pub fn new(args: Map, bus: Bus) -> Self {
         Self { args, origin: Origin::Bus, bus }
     }
 
-    /// Returns the caller's session; `None` for a caller on the router itself. Only
-    /// [`Call::origin`] shows whether such a caller is known, unless ubusd permits only root.
+    /// Returns the caller's session. `None` for a caller on the router, see [`Call::origin`].
     #[must_use]
     pub fn session(&self) -> Option<&str> {
         self.args.get(SESSION).and_then(Value::as_str)
     }
 
-    /// Returns an argument unchanged; null counts as missing.
+    /// Returns an argument. A null counts as missing.
     #[must_use]
     pub fn value(&self, name: &str) -> Option<&Value> {
         self.args.get(name).filter(|value| !value.is_null())
     }
 
-    /// Returns a text argument.
-    ///
-    /// # Errors
-    /// The argument has another type.
     pub fn text(&self, name: &str) -> Result<Option<&str>, Refusal> {
         self.typed(name, "string", Value::as_str)
     }
 
-    /// Returns an argument that is an integer from 0.
-    ///
-    /// # Errors
-    /// The argument has another type.
+    /// Returns a non-negative integer argument.
     pub fn number(&self, name: &str) -> Result<Option<u64>, Refusal> {
         self.typed(name, "number from 0", Value::as_u64)
     }
 
-    /// Returns an integer argument within `range`.
-    ///
-    /// # Errors
-    /// The argument has another type or is out of range.
     pub fn number_in(
         &self,
         name: &'static str,
@@ -126,18 +106,11 @@ impl Call {
         }
     }
 
-    /// Returns a switch; false if it is missing.
-    ///
-    /// # Errors
-    /// The argument has another type.
+    /// Returns a boolean argument. A missing argument is false.
     pub fn flag(&self, name: &str) -> Result<bool, Refusal> {
         Ok(self.typed(name, "boolean", Value::as_bool)?.unwrap_or(false))
     }
 
-    /// Returns a list argument.
-    ///
-    /// # Errors
-    /// The argument has another type.
     pub fn list(&self, name: &str) -> Result<Option<&Vec<Value>>, Refusal> {
         self.typed(name, "list", Value::as_array)
     }
@@ -177,9 +150,9 @@ mod tests {
         assert_eq!(error.map(|r| r.more["argument"].clone()), Some(json!("size")));
     }
 
-    /// An invalid session must not be treated like a call on the router itself, which acts as root.
+    // A call without a session acts as root.
     #[test]
-    fn an_invalid_session_is_not_a_missing_session() {
+    fn an_invalid_session_does_not_count_as_missing() {
         assert_eq!(call(json!({})).session(), None);
         for id in ["", "0", "00000000000000000000000000000000"] {
             assert_eq!(call(json!({SESSION: id})).session(), Some(id));

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Objects on ubus without a process that stays: rpcd runs a program once for each call.
+//! Objects on ubus without a daemon: rpcd runs a program for each call.
 //!
-//! rpcd starts every program of `/usr/libexec/rpcd` with `list` and publishes an object with the
-//! file's name and the printed methods. For a call it runs `call METHOD` with the arguments as JSON
-//! on standard input, and reads one JSON object from standard output. A program cannot set the ubus
-//! status, so a refusal is an answer, too, see [`Refusal`]. rpcd kills programs after its option
-//! `timeout` (30 s on `OpenWrt`).
+//! rpcd starts each program of `/usr/libexec/rpcd` with `list`, and publishes an object with the
+//! file's name and the printed methods. For a call, rpcd runs `call METHOD` with the arguments as
+//! JSON on standard input, and reads one JSON object from standard output. A program cannot set the
+//! ubus status, so a refusal is an answer, too (see [`Refusal`]). rpcd kills a program after its
+//! option `timeout` (30 s on `OpenWrt`).
 //!
 //! ```no_run
 //! use plugin::{Call, Method, Object, Refusal, Sample};

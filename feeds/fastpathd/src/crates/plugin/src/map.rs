@@ -3,7 +3,6 @@
 
 use serde_json::Value;
 
-/// Arguments or an answer.
 pub type Map = serde_json::Map<String, Value>;
 
 #[must_use]

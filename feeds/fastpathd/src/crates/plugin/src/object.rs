@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Objects with their methods and argument types, and their description for rpcd's `list`.
+//! Objects, methods and argument types, and the description of an object for rpcd's `list`.
 
 use std::pin::Pin;
 
@@ -8,15 +8,13 @@ use serde_json::{Value, json};
 use crate::call::{Call, Refusal, SESSION};
 use crate::map::Map;
 
-/// The pending answer of a method.
 pub type Answer = Pin<Box<dyn Future<Output = Result<Map, Refusal>>>>;
 
-/// Type of an argument. rpcd derives the type from a sample value, and the width of a number from
-/// the value itself.
+/// Type of an argument. rpcd derives the type from a sample value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sample {
     Text,
-    /// 32 bits.
+    /// A 32-bit number. rpcd reads the width from the sample value.
     Number,
     Flag,
     List,
@@ -35,23 +33,20 @@ impl Sample {
     }
 }
 
-/// A method and its arguments. All arguments are optional, and the session is added.
+/// A method and its arguments, which are all optional. Each method also accepts the session.
 pub struct Method {
     pub name: &'static str,
-    /// Names and types of the arguments.
     pub args: &'static [(&'static str, Sample)],
-    /// Starts the method.
     pub run: fn(Call) -> Answer,
 }
 
 impl Method {
-    /// Returns whether the method has an argument of this name.
     pub(crate) fn takes(&self, name: &str) -> bool {
         name == SESSION || self.args.iter().any(|(arg, _)| *arg == name)
     }
 }
 
-/// Builds a [`Method`] from its name, its function, and the names and types of its arguments.
+/// Builds a [`Method`] from its name, function and arguments.
 #[macro_export]
 macro_rules! method {
     ($name:literal, $run:path $(, $arg:literal: $sample:ident)*) => {
@@ -70,7 +65,7 @@ pub struct Object {
 }
 
 impl Object {
-    /// Returns the description that rpcd expects: sample arguments by method and name.
+    /// Returns sample arguments by method and name, in the form that rpcd expects.
     #[must_use]
     pub fn signature(&self) -> Map {
         let table = |method: &Method| {

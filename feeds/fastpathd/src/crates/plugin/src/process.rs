@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Runs programs as root for a call, with limits of time, output and memory. The programs are
-//! killed if the call ends first.
+//! Runs programs for a call, with limits of time, output and memory. A program is killed if its
+//! call ends first.
 #![expect(unsafe_code, reason = "limits are set between fork and exec")]
 
 use std::io;
@@ -11,7 +11,7 @@ use std::time::Duration;
 use launch::{Piece, Stopped, supervise};
 pub use launch::{ended, killed};
 
-/// Limits of a program's address space in bytes, which is half of the memory otherwise.
+/// Bounds of a program's address space in bytes, which is half of the router's memory.
 const MIN_MEMORY: u64 = 64 << 20;
 const MAX_MEMORY: u64 = 512 << 20;
 /// Seconds between SIGXCPU at the CPU limit and SIGKILL.
@@ -19,17 +19,16 @@ const CPU_GRACE: u64 = 1;
 
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
-    /// Limit of the run time, and of the CPU time.
+    /// Limit of run time and CPU time.
     pub time: Duration,
-    /// Maximum bytes of standard output, and of standard error.
+    /// Maximum bytes of standard output and of standard error, each.
     pub output: usize,
-    /// Limits memory and CPU time. Must be off for init scripts, since their services would inherit
-    /// the limits.
+    /// Limit memory and CPU time. Must be off for init scripts, whose services inherit the limits.
     pub resources: bool,
 }
 
 impl Limits {
-    /// rpcd kills this program after 30 s, which would leave the children of ours running.
+    /// Time limit below rpcd's 30 s, so that a program is stopped before rpcd kills this process.
     pub const TIMEOUT: Duration = Duration::from_secs(25);
 
     /// Limits for a program with little output.
@@ -39,27 +38,20 @@ impl Limits {
     }
 }
 
-/// Why a program was stopped.
 #[derive(Debug, thiserror::Error)]
 pub enum RunError {
-    /// The program could not be started or waited for.
     #[error(transparent)]
     System(#[from] io::Error),
-    /// Killed at the time limit.
     #[error("it did not finish within {0} s")]
     Late(u64),
-    /// Killed at the output limit.
     #[error("it wrote more than {0} bytes")]
     Loud(usize),
 }
 
 /// Runs a program with `input` on its standard input until it ends.
 ///
-/// The program has its own process group, which is killed when it exceeds a limit or when this
-/// process ends first.
-///
-/// # Errors
-/// The program was stopped. A non-zero exit status is not an error here.
+/// The program's process group is killed when it exceeds a limit or when this process ends. A
+/// non-zero exit status is not an error.
 pub fn run(command: &mut Command, input: &[u8], limits: Limits) -> Result<Output, RunError> {
     limit(command, limits);
     let (mut stdout, mut stderr) = (Vec::new(), Vec::new());
@@ -79,14 +71,13 @@ pub fn run(command: &mut Command, input: &[u8], limits: Limits) -> Result<Output
     }
 }
 
-/// Sets the kernel's limits for the program and its children.
 fn limit(command: &mut Command, limits: Limits) {
     let seconds = limits.time.as_secs().max(1);
-    let memory = memory();
+    let memory = memory_limit();
     let set = [
         (libc::RLIMIT_AS, memory, memory),
         (libc::RLIMIT_CPU, seconds, seconds + CPU_GRACE),
-        // A core dump would store the program's input.
+        // Core dumps would store the program's input on flash.
         (libc::RLIMIT_CORE, 0, 0),
     ];
     let count = if limits.resources { set.len() } else { 0 };
@@ -108,9 +99,9 @@ fn done(status: libc::c_int) -> io::Result<()> {
     if status == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
-/// Forks again and returns in the child, which becomes the program. The process between it and
-/// `parent` passes on its exit status, and kills the process group if the parent dies: a death
-/// signal of the kernel would reach only the child, not its descendants.
+/// Forks again and returns in the child, which becomes the program. The intermediate process
+/// forwards the child's exit status, and kills the process group if `parent` dies. The kernel's
+/// death signal alone would not reach the program's descendants.
 fn guard(parent: u32) -> io::Result<()> {
     let is_parent = |id: u32| {
         // SAFETY: getppid has no arguments and returns a plain number.
@@ -140,16 +131,17 @@ fn guard(parent: u32) -> io::Result<()> {
                 dies_with(own, libc::SIGKILL)?;
                 done(libc::sigprocmask(libc::SIG_SETMASK, &raw const before, std::ptr::null_mut()))
             }
-            child => pass_on(child, &signals),
+            child => forward_exit(child, &signals),
         }
     }
 }
 
-/// Ends with the status of the child. Closes all files, so that readers of pipes see their end.
+/// Waits for the child and exits with its status. Closes all files first, so that readers of pipes
+/// see end-of-file.
 ///
 /// # Safety
-/// This process must not need its files any more.
-unsafe fn pass_on(child: libc::pid_t, signals: &libc::sigset_t) -> ! {
+/// The caller must not need open files.
+unsafe fn forward_exit(child: libc::pid_t, signals: &libc::sigset_t) -> ! {
     // SAFETY: the caller guarantees that no file is needed; the other calls take plain numbers.
     unsafe {
         let (first, last, flags): (libc::c_uint, _, libc::c_uint) = (0, libc::c_uint::MAX, 0);
@@ -177,8 +169,8 @@ unsafe fn pass_on(child: libc::pid_t, signals: &libc::sigset_t) -> ! {
     }
 }
 
-/// Returns the limit of address space for a program on this router, in bytes.
-fn memory() -> u64 {
+/// Returns the limit of a program's address space, in bytes.
+fn memory_limit() -> u64 {
     // SAFETY: sysconf takes and returns plain numbers.
     let (pages, size) =
         unsafe { (libc::sysconf(libc::_SC_PHYS_PAGES), libc::sysconf(libc::_SC_PAGESIZE)) };

@@ -14,14 +14,13 @@ use crate::map::Map;
 use crate::object::Object;
 use crate::reason::CallReason;
 
-/// Maximum bytes of the arguments. Messages on ubus have at most 1 MiB, requests of uhttpd 64 KiB.
+/// Maximum bytes of the arguments, the limit of a ubus message.
 const MAX_INPUT_LEN: u64 = 1 << 20;
 
-/// Name and function of an additional command.
 pub type Subcommand = (&'static str, fn(&[String]) -> ExitCode);
 
-/// Runs the program. The object is named by the link in the first of `args`, which rpcd starts, or
-/// by the next argument.
+/// Runs the program. The object's name is the file name in the first of `args`, or the next
+/// argument.
 #[must_use]
 pub fn main(
     program: &str,
@@ -62,7 +61,7 @@ fn usage(program: &str, objects: &[&Object]) -> ExitCode {
     ExitCode::from(2)
 }
 
-/// Ignores a closed pipe instead of a panic, since rpcd may have stopped waiting.
+/// Prints an answer. Does not panic at a closed pipe, because rpcd may have stopped waiting.
 fn print(map: Map) -> ExitCode {
     match writeln!(std::io::stdout(), "{}", Value::Object(map)) {
         Ok(()) => ExitCode::SUCCESS,
@@ -71,10 +70,10 @@ fn print(map: Map) -> ExitCode {
 }
 
 fn answer(object: &Object, method: &str, origin: Origin, input: &mut dyn Read) -> Map {
-    carry_out(object, method, origin, input).unwrap_or_else(Refusal::answer)
+    execute(object, method, origin, input).unwrap_or_else(Refusal::answer)
 }
 
-fn carry_out(
+fn execute(
     object: &Object,
     method: &str,
     origin: Origin,
@@ -96,7 +95,7 @@ fn carry_out(
     tokio::task::LocalSet::new().block_on(&runtime, (method.run)(call))
 }
 
-/// Reads one object and stops there, because rpcd may leave the pipe open.
+/// Reads one JSON object. Does not wait for end-of-file, because rpcd may leave the pipe open.
 fn arguments(input: &mut dyn Read) -> Result<Map, Refusal> {
     let refused = |reason| Err(Refusal::new("argument", reason));
     let mut values = Deserializer::from_reader(input.take(MAX_INPUT_LEN)).into_iter::<Value>();
@@ -136,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn answers_and_refusals_are_objects() {
+    fn answers_and_refusals_are_json_objects() {
         assert_eq!(say(r#"{"text":"good day"}"#), json!({"said": "good day"}));
         for (input, code) in [("", "silent"), ("[]", "argument"), ("{", "argument")] {
             assert_eq!(say(input)["error"]["code"], code, "{input}");

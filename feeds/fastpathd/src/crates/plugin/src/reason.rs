@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Reasons for refusals that any object may have: the bus, a file, an argument.
+//! Reasons for refusals that are common to all objects.
 
 config::coded! {
-    /// Why a call is refused. `said` is a message of another program or of the operating system.
+    /// Reason for a refusal. `said` is a message of another program or of the operating system.
     pub enum CallReason {
         Bus { said: String } = "bus", "{said}";
         File { what: &'static str, path: String, said: String } = "file", "{what} {path}: {said}";
@@ -23,7 +23,7 @@ config::coded! {
 }
 
 impl CallReason {
-    /// Reports an invalid value of an argument, escaped for logs.
+    /// Reports an invalid value of an argument. Escapes the value for logs.
     #[must_use]
     pub fn value(argument: &'static str, value: &str) -> Self {
         Self::Value { argument, value: value.escape_debug().to_string() }

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! Sessions for rpcd's object `uci`.
 //!
-//! Without a session rpcd includes changes that a shell has staged and not committed (`uci set`, in
-//! `/tmp/.uci`). A session has its own staged changes, and rights only for the files that it was
-//! created for.
+//! Without a session, rpcd includes uncommitted changes of a shell (`uci set`, in `/tmp/.uci`). A
+//! session has its own uncommitted changes, and rights only for the files of its creation.
 
 use serde_json::{Value, json};
 use ubus::Status;
@@ -12,7 +11,6 @@ use crate::bus::{Bus, BusError};
 use crate::call::SESSION;
 use crate::map::{Map, map};
 
-/// Rights of a session for its files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rights {
     Read,
@@ -28,20 +26,16 @@ impl Rights {
     }
 }
 
-/// A session with rights for some files of `/etc/config`.
 pub struct UciSession {
     bus: Bus,
     id: String,
 }
 
 impl UciSession {
-    /// Timeout in seconds of a session for a few calls, in case it is never closed.
+    /// Timeout in seconds of a session for a few calls. Applies if the program fails to close it.
     pub const BRIEF: u64 = 30;
 
     /// Creates a session that expires `seconds` after its last use.
-    ///
-    /// # Errors
-    /// rpcd does not answer or returns no session.
     pub async fn open(
         bus: &Bus,
         configs: &[&str],
@@ -60,7 +54,6 @@ impl UciSession {
         Ok(Self { bus: bus.clone(), id })
     }
 
-    /// Returns an existing session.
     #[must_use]
     pub fn of(bus: &Bus, id: &str) -> Self {
         Self { bus: bus.clone(), id: id.to_owned() }
@@ -71,19 +64,12 @@ impl UciSession {
         &self.id
     }
 
-    /// Calls a method of rpcd's object `uci`.
-    ///
-    /// # Errors
-    /// See [`BusError`].
     pub async fn call(&self, method: &str, mut args: Map) -> Result<Map, BusError> {
         args.insert(SESSION.to_owned(), json!(self.id));
         self.bus.call("uci", method, &args).await
     }
 
-    /// Returns the `values` of a file with this session's staged edits; `None` without the file.
-    ///
-    /// # Errors
-    /// See [`BusError`].
+    /// Returns the `values` of a file, including edits of this session. `None` without the file.
     pub async fn values(&self, config: &str) -> Result<Option<Map>, BusError> {
         match self.call("get", map([("config", json!(config))])).await {
             Ok(mut answer) => match answer.remove("values") {
@@ -95,7 +81,7 @@ impl UciSession {
         }
     }
 
-    /// Ends the session and discards its staged edits. An error is ignored, as the session expires.
+    /// Ends the session and discards its edits. Ignores errors, because the session expires.
     pub async fn close(self) {
         let args = map([(SESSION, json!(self.id))]);
         let _ = self.bus.call("session", "destroy", &args).await;

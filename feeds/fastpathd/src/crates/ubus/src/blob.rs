@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The tagged binary format of ubus messages: a four-byte big-endian head (one bit "extended",
-//! seven bits of id, 24 bits of length including the head), the payload, and zeros up to a multiple
-//! of four.
+//! Blobs, the tagged binary format of ubus messages: a four-byte big-endian head (one bit
+//! "extended", seven bits of id, 24 bits of length including the head), the payload, and zeros up
+//! to a multiple of four.
 
 use crate::{DecodeError, EncodeError};
 
@@ -9,7 +9,6 @@ const HEAD: usize = 4;
 const EXTENDED: u32 = 0x8000_0000;
 const LENGTH: u32 = 0x00ff_ffff;
 
-/// One attribute of a message.
 #[derive(Clone, Copy)]
 pub(crate) struct Blob<'a> {
     pub(crate) id: u8,
@@ -30,7 +29,7 @@ impl Blob<'_> {
         }
     }
 
-    /// Returns the text up to the first NUL; invalid UTF-8 becomes U+FFFD.
+    /// Returns the text up to the first NUL. Invalid UTF-8 becomes U+FFFD.
     pub(crate) fn text(&self) -> Result<String, DecodeError> {
         c_string(self.payload).ok_or_else(|| self.size("a string"))
     }
@@ -40,7 +39,7 @@ impl Blob<'_> {
     }
 }
 
-/// Returns the text that C would read from `bytes`; `None` unless they end in a NUL.
+/// Returns the text up to the first NUL. `None` if the last byte is not a NUL.
 pub(crate) fn c_string(bytes: &[u8]) -> Option<String> {
     if bytes.last() != Some(&0) {
         return None;
@@ -49,7 +48,6 @@ pub(crate) fn c_string(bytes: &[u8]) -> Option<String> {
     Some(String::from_utf8_lossy(text).into_owned())
 }
 
-/// Iterates over the attributes in `rest`.
 pub(crate) struct Blobs<'a> {
     rest: &'a [u8],
 }
@@ -76,7 +74,7 @@ impl<'a> Iterator for Blobs<'a> {
         if len < HEAD || len > rest.len() {
             return Some(Err(DecodeError::Length { len, left: rest.len() }));
         }
-        // Like libubox, accept a last attribute without padding.
+        // libubox accepts a last attribute without padding.
         self.rest = rest.get(len.next_multiple_of(HEAD)..).unwrap_or_default();
         let id = ((head & !EXTENDED) >> 24) as u8;
         Some(Ok(Blob { id, extended: head & EXTENDED != 0, payload: &rest[HEAD..len] }))
@@ -109,7 +107,6 @@ impl Writer {
         self.bytes.extend_from_slice(payload);
     }
 
-    /// Appends a string and its NUL.
     pub(crate) fn put_text(&mut self, text: &str) -> Result<(), EncodeError> {
         if text.contains('\0') {
             return Err(EncodeError::Nul { text: text.to_owned() });
@@ -119,7 +116,7 @@ impl Writer {
         Ok(())
     }
 
-    /// Appends zeros up to the next multiple of four. All attributes start at such a multiple.
+    /// Appends zeros up to the next multiple of four, where the next attribute starts.
     pub(crate) fn pad(&mut self) {
         self.bytes.resize(self.bytes.len().next_multiple_of(HEAD), 0);
     }

@@ -19,12 +19,11 @@ use crate::value_type::{
 };
 use crate::{DecodeError, EncodeError, Map, serializer};
 
-/// A table in blobmsg form, possibly malformed: a broker forwards it without decoding.
+/// A table in blobmsg form. May be malformed, because a broker forwards it without decoding.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Blobmsg(Vec<u8>);
 
 impl Blobmsg {
-    /// Copies a table as received.
     #[must_use]
     pub fn from_wire(bytes: &[u8]) -> Self {
         Blobmsg(bytes.to_vec())
@@ -36,11 +35,7 @@ impl Blobmsg {
         &self.0
     }
 
-    /// Encodes a map or a struct directly, without JSON values in between.
-    ///
-    /// # Errors
-    /// The table is nested too deeply or over the message limit, a string contains a NUL, `table`
-    /// is not a map or struct, or its serialization fails.
+    /// Encodes a map or a struct.
     pub fn encode<T: Serialize + ?Sized>(table: &T) -> Result<Self, EncodeError> {
         let bytes = serializer::table(table)?;
         if bytes.len() > crate::MAX_MESSAGE {
@@ -49,10 +44,7 @@ impl Blobmsg {
         Ok(Blobmsg(bytes))
     }
 
-    /// Decodes the table. The last of several fields with one name wins.
-    ///
-    /// # Errors
-    /// The bytes are not a well-formed table.
+    /// Decodes the table. If a name occurs twice, the last field counts.
     pub fn decode(&self) -> Result<Map, DecodeError> {
         table(&self.0, MAX_DEPTH)
     }
@@ -74,7 +66,7 @@ fn named(blob: Blob<'_>, depth: usize) -> Result<(String, Value), DecodeError> {
     Ok((name, value(Blob { payload, ..blob }, depth)?))
 }
 
-/// Splits the length, the name with its NUL, and the padding from the value of a field.
+/// Splits a field into its name (length, text, NUL, padding) and its value.
 fn split_name(payload: &[u8]) -> Result<(String, &[u8]), DecodeError> {
     let (len, rest) = payload.split_first_chunk::<2>().ok_or(DecodeError::Name)?;
     let len = usize::from(u16::from_be_bytes(*len));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The task that owns the socket, and the interface of its owner. A connection that ended does not
+//! The task that owns the socket, and the interface of its owner. A closed connection does not
 //! reconnect; the owner opens a new one.
 
 use std::io;
@@ -22,14 +22,14 @@ use crate::{
     Map, Status,
 };
 
-/// Incoming messages in the backlog of [`Connection::next`]; further ones are refused.
+/// Maximum number of messages in the backlog of [`Connection::next`]. Further messages are refused.
 const BACKLOG: usize = 256;
-/// Limit of bytes that ubusd has not read yet: a few of the largest messages.
+/// Limit of bytes in the send buffer.
 const MAX_UNSENT: usize = 8 * crate::MAX_MESSAGE;
-/// ubusd greets at once; the timeout allows for emulation and load.
-const HELLO: Duration = Duration::from_secs(10);
-/// Interval between log messages about refused messages.
-const QUIET: Duration = Duration::from_secs(10);
+/// Timeout of ubusd's greeting, long enough for a loaded or emulated router.
+const HELLO_TIMEOUT: Duration = Duration::from_secs(10);
+/// Minimum interval between log messages about refused messages.
+const LOG_INTERVAL: Duration = Duration::from_secs(10);
 
 /// A connection to ubusd. The socket closes when the connection and all its handles are dropped.
 pub struct Connection {
@@ -42,54 +42,43 @@ pub struct Connection {
 /// Calls, notifications and events for the owner of a connection.
 #[derive(Debug)]
 pub enum Incoming {
-    /// A call of a published object.
     Invoke(Request),
     /// A published object got its first subscriber or lost its last one.
     Subscribers {
-        /// Path of the object.
         object: String,
-        /// The object has a subscriber.
         active: bool,
     },
-    /// A notification of an object that the program subscribed to.
     Notification {
-        /// Path of the object.
         object: String,
         name: String,
         data: Map,
     },
-    /// An object that the program subscribed to is gone; subscribe again at its `ubus.object.add`.
+    /// A watched object was removed. Subscribe again after its event `ubus.object.add`.
     Unsubscribed {
-        /// Path of the object.
         object: String,
     },
-    /// An event that the program listens for.
     Event {
-        /// Name of the event.
         id: String,
         data: Map,
     },
 }
 
-/// A call of a published object.
 #[derive(Debug)]
 pub struct Request {
     pub object: String,
     pub method: String,
-    /// Arguments, checked against the method's policy unless the object is unchecked.
+    /// Arguments that fit the method's policy, unless the object is unchecked.
     pub args: Map,
     /// User of the calling process, as reported by ubusd.
     pub user: String,
-    /// Group of the calling process.
     pub group: String,
     pub reply: Reply,
-    /// Counts the call as waiting until the request is dropped.
-    #[expect(dead_code, reason = "its drop is what counts")]
+    #[expect(dead_code, reason = "its drop subtracts the call's weight")]
     weight: Weight,
 }
 
-/// Answers one call, now or later, from any task. Dropping it unused answers
-/// [`Status::UnknownError`], so that the caller does not wait for its timeout.
+/// Answers one call from any task. A dropped reply answers [`Status::UnknownError`], so that the
+/// caller does not wait for its timeout.
 #[derive(Debug)]
 pub struct Reply {
     address: ReturnAddress,
@@ -102,16 +91,13 @@ impl Reply {
     /// Answers with `result`, a map or a struct, and status 0.
     ///
     /// # Errors
-    /// `result` cannot be encoded, usually because it is over 1 MiB; the caller then gets
+    /// `result` cannot be encoded, for example because it exceeds 1 MiB. The caller gets
     /// [`Status::SystemError`].
     pub fn data<T: Serialize + ?Sized>(self, result: &T) -> Result<(), EncodeError> {
         self.table(Blobmsg::encode(result))
     }
 
     /// Answers with an encoded table, or reports an encoding error to the caller.
-    ///
-    /// # Errors
-    /// See [`Reply::data`].
     pub fn table(mut self, table: Result<Blobmsg, EncodeError>) -> Result<(), EncodeError> {
         let data = table.and_then(|table| self.address.data(table).encode());
         let outcome = match data {
@@ -127,7 +113,6 @@ impl Reply {
         outcome.map(|_| ())
     }
 
-    /// Answers with a status and no data.
     pub fn status(mut self, status: Status) {
         self.finish(status);
     }
@@ -135,7 +120,7 @@ impl Reply {
     fn finish(&mut self, status: Status) {
         self.done = true;
         if self.address.wanted {
-            // Sending fails only after the connection has ended, when no caller waits any more.
+            // Sending fails only after the connection has ended.
             let _ = self.commands.send(Command::Frame(self.address.status(status)));
         }
     }
@@ -158,10 +143,10 @@ impl Connection {
         let socket = |source| ConnectError::Socket { path: path.to_owned(), source };
         let mut stream = UnixStream::connect(path).await.map_err(socket)?;
         let mut decoder = Decoder::default();
-        let hello = tokio::time::timeout(HELLO, hello(&mut stream, &mut decoder));
+        let hello = tokio::time::timeout(HELLO_TIMEOUT, hello(&mut stream, &mut decoder));
         hello
             .await
-            .unwrap_or(Err(ConnectionError::Silent { waited: HELLO }))
+            .unwrap_or(Err(ConnectionError::Silent { waited: HELLO_TIMEOUT }))
             .map_err(|source| ConnectError::Hello { path: path.to_owned(), source })?;
         Ok(Connection::start(stream, decoder))
     }
@@ -190,8 +175,8 @@ impl Connection {
         self.handle.clone()
     }
 
-    /// Waits for the next message, and longer after large answers, since ubusd drops answers that
-    /// pile up for one caller. Cancel safe.
+    /// Returns the next message. Waits after large answers, because ubusd drops answers to a slow
+    /// client. Cancel safe.
     ///
     /// # Errors
     /// The connection has ended.
@@ -227,13 +212,12 @@ async fn hello(stream: &mut UnixStream, decoder: &mut Decoder) -> Result<(), Con
     }
 }
 
-/// Commands of handles and replies to the task.
 pub(crate) enum Command {
     Request(Query, oneshot::Sender<Answer>),
-    /// Path of our object, name and content of a notification.
+    /// Path of the published object, name and content of a notification.
     Notify(String, String, Blobmsg),
     Frame(Frame),
-    /// A frame that the sender encoded itself to detect errors.
+    /// A frame that the sender has encoded, so that it gets the encoding error.
     Bytes(Vec<u8>),
 }
 
@@ -242,11 +226,11 @@ struct Driver {
     decoder: Decoder,
     unsent: Vec<u8>,
     sink: mpsc::Sender<Incoming>,
-    /// Weak, so that the task ends when all handles are dropped.
+    /// Weak reference, so that the task ends when all handles are dropped.
     commands: mpsc::WeakUnboundedSender<Command>,
     pace: Arc<Pace>,
     waiting: Waiting,
-    /// Time of the last log message about a refused message.
+    /// Time of the last log message about a refusal.
     refused: Option<Instant>,
 }
 
@@ -319,7 +303,6 @@ impl Driver {
             Output::Nothing => return Ok(()),
             Output::Send(frame) => return self.send(&frame),
             Output::Completed(asker, answer) => {
-                // The caller may have stopped waiting.
                 let _ = asker.send(answer);
                 return Ok(());
             }
@@ -329,7 +312,7 @@ impl Driver {
                 let reply = Reply { address: call.address, commands, pace, done: false };
                 let (object, method, args) = (call.object, call.method, call.args);
                 let (user, group) = (call.user, call.group);
-                // Dropping the `Reply` answers the refused call.
+                // The drop of `reply` answers a refused call.
                 let Some(weight) = self.waiting.add(call.size) else {
                     self.log_refusal(&method);
                     return Ok(());
@@ -356,10 +339,10 @@ impl Driver {
         Ok(())
     }
 
-    /// Limits rate and length of the log message, since callers choose both.
+    /// Logs a refusal. Limits rate and length, because callers control both.
     fn log_refusal(&mut self, name: &str) {
         let now = Instant::now();
-        if self.refused.is_none_or(|at| now.saturating_duration_since(at) >= QUIET) {
+        if self.refused.is_none_or(|at| now.saturating_duration_since(at) >= LOG_INTERVAL) {
             self.refused = Some(now);
             log::warn!("too many messages of ubus wait already, refusing {name:.40}");
         }
@@ -368,7 +351,6 @@ impl Driver {
     fn send(&mut self, frame: &Frame) -> Result<(), ConnectionError> {
         match frame.encode() {
             Ok(bytes) => self.enqueue(&bytes),
-            // Frames with a caller's data were already checked by the caller.
             Err(error) => {
                 log::error!("a ubus {:?} frame cannot be sent: {error}", frame.kind);
                 Ok(())
@@ -383,7 +365,7 @@ impl Driver {
     }
 }
 
-/// Sets `NoReply`; without it ubusd would list the subscribers and each would acknowledge.
+/// Builds a notification. `NoReply` suppresses the acknowledgements of the subscribers.
 fn notification(id: u32, name: String, data: Blobmsg) -> Frame {
     let attributes = vec![
         Attribute::ObjectId(id),

@@ -4,14 +4,14 @@
 use crate::blob::{Blob, Blobs, Writer};
 use crate::{Blobmsg, DecodeError, EncodeError, Status};
 
-/// Maximum bytes of a frame without its head (`UBUS_MAX_MSGLEN`). ubusd closes the connection of a
-/// client that sends more.
+/// Maximum bytes of a frame without its head (`UBUS_MAX_MSGLEN`). ubusd closes a connection that
+/// exceeds it.
 pub const MAX_MESSAGE: usize = 1 << 20;
 
 const HEAD: usize = 8;
 const BLOB_HEAD: usize = 4;
 
-/// Kind of a frame, `enum ubus_msg_type` in C.
+/// Kind of a frame (`enum ubus_msg_type`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     Hello,
@@ -26,7 +26,6 @@ pub enum Kind {
     Unsubscribe,
     Notify,
     Monitor,
-    /// An unknown kind.
     Other(u8),
 }
 
@@ -58,7 +57,7 @@ impl Kind {
     }
 }
 
-/// One attribute of a frame, `enum ubus_msg_attr` in C.
+/// One attribute of a frame (`enum ubus_msg_attr`).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Attribute {
     Status(u32),
@@ -130,15 +129,13 @@ fn text(out: &mut Writer, id: u8, value: &str) -> Result<(), EncodeError> {
     out.close(&open)
 }
 
-/// One message between ubusd and a client.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Frame {
     pub kind: Kind,
-    /// Chosen by the caller and repeated in every answer.
+    /// Sequence number, chosen by the caller and repeated in each answer.
     pub seq: u16,
     /// Id of a client or an object, depending on kind and direction.
     pub peer: u32,
-    /// Attributes in the order of the wire.
     pub attributes: Vec<Attribute>,
 }
 
@@ -172,9 +169,9 @@ impl Frame {
         signature: Signature -> &Blobmsg = std::convert::identity;
         /// Arguments or result.
         data: Data -> &Blobmsg = std::convert::identity;
-        /// Id of the object to watch, or of a removed object.
+        /// Id of the object to subscribe to, or of a removed object.
         target: Target -> u32 = |id: &u32| *id;
-        /// Whether an object has subscribers.
+        /// `true` if the object has subscribers.
         active: Active -> bool = |truth: &bool| *truth;
         /// User of the calling process.
         user: User -> &str = String::as_str;
@@ -182,16 +179,12 @@ impl Frame {
         group: Group -> &str = String::as_str;
     }
 
-    /// Returns whether the sender wants no answer.
+    /// Returns whether the sender expects no answer.
     #[must_use]
     pub fn no_reply(&self) -> bool {
         self.attributes.contains(&Attribute::NoReply(true))
     }
 
-    /// Encodes the frame.
-    ///
-    /// # Errors
-    /// The frame is over [`MAX_MESSAGE`], or a string contains a NUL.
     pub fn encode(&self) -> Result<Vec<u8>, EncodeError> {
         let mut out = Writer::default();
         let open = out.open(0, false);
@@ -222,26 +215,25 @@ impl Frame {
     }
 }
 
-/// Splits a stream of bytes into frames.
 #[derive(Debug, Default)]
 pub struct Decoder {
     buffer: Vec<u8>,
-    /// Bytes at the front of the buffer that have been returned as frames.
+    /// Bytes at the front of the buffer that belong to returned frames.
     used: usize,
 }
 
 impl Decoder {
-    /// Appends bytes from the socket, which may end within a frame.
+    /// Appends bytes from the socket. They may end within a frame.
     pub fn extend(&mut self, bytes: &[u8]) {
         self.buffer.drain(..std::mem::take(&mut self.used));
         self.buffer.extend_from_slice(bytes);
     }
 
-    /// Returns the next complete frame; `None` if more bytes are needed.
+    /// Returns the next complete frame. `None` if more bytes are needed.
     ///
     /// # Errors
-    /// The bytes are not a frame. Close the connection, since the rest of the stream is not
-    /// reliable either.
+    /// The bytes are not a frame. The connection must be closed, because frames of the rest of the
+    /// stream cannot be found.
     pub fn next_frame(&mut self) -> Result<Option<Frame>, DecodeError> {
         let rest = &self.buffer[self.used..];
         let Some((head, body)) = rest.split_first_chunk::<HEAD>() else { return Ok(None) };

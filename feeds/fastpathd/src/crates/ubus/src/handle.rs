@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Requests to the bus: call, list, publish, notify, subscribe, listen, send an event. Nothing is
-//! retried here; the daemon retries in crate `fastpathd`, `bus/repeat.rs`.
+//! Requests to the bus. Requests are not retried here but by the daemon (`bus/repeat.rs`).
 
 use std::time::Duration;
 
@@ -13,8 +12,8 @@ use crate::{
     Attribute, Blobmsg, CallError, DecodeError, EncodeError, Frame, Kind, Map, Object, Status,
 };
 
-/// Timeout of requests that ubusd answers itself.
-const PROMPT: Duration = Duration::from_secs(10);
+/// Timeout of requests that ubusd answers without an object.
+const UBUSD_TIMEOUT: Duration = Duration::from_secs(10);
 /// ubusd's own object for events.
 const EVENT_OBJECT: u32 = 1;
 
@@ -24,13 +23,12 @@ pub struct Handle {
     commands: mpsc::UnboundedSender<Command>,
 }
 
-/// An object on the bus as ubusd lists it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Entry {
     pub path: String,
     /// Id of the object, valid until the object is removed.
     pub id: u32,
-    /// Argument types (numbers of blobmsg) by method and argument.
+    /// Argument types (blobmsg type numbers) by method and argument.
     pub methods: Map,
 }
 
@@ -39,11 +37,8 @@ impl Handle {
         Handle { commands }
     }
 
-    /// Calls `method` of the object at `path` with `args`, a map or a struct, and returns its
-    /// result. Status 0 without data is an empty map. `timeout` covers look-up and call.
-    ///
-    /// # Errors
-    /// See [`CallError`], which includes the status of the object.
+    /// Calls `method` of the object at `path`. `args` is a map or a struct. An answer without data
+    /// is an empty map. `timeout` covers look-up and call.
     pub async fn call<T: Serialize + ?Sized>(
         &self,
         path: &str,
@@ -55,28 +50,25 @@ impl Handle {
         request.within(timeout, request.call(path, method, args)).await
     }
 
-    /// Returns the objects with the path `pattern`; a trailing `*` is a wildcard.
+    /// Returns the objects whose path matches `pattern`. A trailing `*` is a wildcard.
     ///
     /// # Errors
-    /// See [`CallError`]; an unknown path is [`Status::NotFound`].
+    /// [`Status::NotFound`] for an unknown path.
     pub async fn list(&self, pattern: &str) -> Result<Vec<Entry>, CallError> {
         let request = Request { name: format!("list {pattern}"), handle: self };
-        request.within(PROMPT, request.lookup(pattern)).await
+        request.within(UBUSD_TIMEOUT, request.lookup(pattern)).await
     }
 
     /// Publishes `object`. [`crate::Connection::next`] returns its calls.
     ///
     /// # Errors
-    /// See [`CallError`]; an occupied path is [`Status::InvalidArgument`].
+    /// [`Status::InvalidArgument`] for an occupied path.
     pub async fn publish(&self, object: Object) -> Result<(), CallError> {
         self.add_object(object, true).await
     }
 
-    /// Publishes `object` like [`Handle::publish`], but without checks of arguments, for stand-ins
-    /// of rpcd's objects, which ignore unknown arguments.
-    ///
-    /// # Errors
-    /// See [`Handle::publish`].
+    /// Publishes `object` like [`Handle::publish`], but accepts unknown arguments. Stand-ins for
+    /// rpcd's objects need this.
     pub async fn publish_unchecked(&self, object: Object) -> Result<(), CallError> {
         self.add_object(object, false).await
     }
@@ -87,13 +79,13 @@ impl Handle {
         let signature = request.encode(&object.signature())?;
         let attributes = vec![path, Attribute::Signature(signature)];
         request
-            .within(PROMPT, request.add(attributes, Role::Published { object, checked }))
+            .within(UBUSD_TIMEOUT, request.add(attributes, Role::Published { object, checked }))
             .await?;
         Ok(())
     }
 
-    /// Notifies the subscribers of our object at `path` without waiting. Does nothing if the object
-    /// is not published or the connection has ended.
+    /// Notifies the subscribers of our object at `path` without waiting. Has no effect if the
+    /// object is not published or the connection has ended.
     ///
     /// # Errors
     /// `data` cannot be encoded.
@@ -108,41 +100,31 @@ impl Handle {
         Ok(())
     }
 
-    /// Subscribes to notifications of the object at `path`. [`crate::Connection::next`] returns
-    /// them.
+    /// Subscribes to notifications of the object at `path`.
     ///
     /// # Errors
-    /// See [`CallError`]; an unknown path is [`Status::NotFound`].
+    /// [`Status::NotFound`] for an unknown path.
     pub async fn subscribe(&self, path: &str) -> Result<(), CallError> {
         let request = Request { name: format!("subscribe to {path}"), handle: self };
-        request.within(PROMPT, request.subscribe(path)).await
+        request.within(UBUSD_TIMEOUT, request.subscribe(path)).await
     }
 
-    /// Listens for events with the name `pattern`; a trailing `*` is a wildcard.
-    /// [`crate::Connection::next`] returns the events.
-    ///
-    /// # Errors
-    /// See [`CallError`].
+    /// Listens for events whose name matches `pattern`. A trailing `*` is a wildcard.
     pub async fn listen(&self, pattern: &str) -> Result<(), CallError> {
         let request = Request { name: format!("listen for {pattern}"), handle: self };
-        request.within(PROMPT, request.listen(pattern)).await
+        request.within(UBUSD_TIMEOUT, request.listen(pattern)).await
     }
 
-    /// Sends an event to its listeners.
-    ///
-    /// # Errors
-    /// See [`CallError`].
     pub async fn send_event(&self, id: &str, data: &Map) -> Result<(), CallError> {
         let request = Request { name: format!("send event {id}"), handle: self };
         let mut args = Map::new();
         args.insert("id".to_owned(), id.into());
         args.insert("data".to_owned(), data.clone().into());
-        request.within(PROMPT, request.invoke(EVENT_OBJECT, "send", &args)).await?;
+        request.within(UBUSD_TIMEOUT, request.invoke(EVENT_OBJECT, "send", &args)).await?;
         Ok(())
     }
 }
 
-/// One request and its description for errors.
 struct Request<'a> {
     name: String,
     handle: &'a Handle,

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! A ubus client in Rust: codec, calls, and published objects, on the socket of `OpenWrt`'s ubusd.
 //!
-//! A [`Connection`] spawns a task that owns the socket, so calls, replies and notifications
-//! progress independently of the program. The owner receives messages with [`Connection::next`];
-//! cheap [`Handle`]s call, publish and notify. Both work on a current-thread runtime. When the
-//! connection ends, `next` returns the reason, open calls fail, and the owner has to reconnect and
-//! publish again.
+//! A [`Connection`] spawns a task that owns the socket, so that a program can wait for its own call
+//! while calls from other programs queue up. [`Connection::next`] returns incoming messages, and
+//! [`Handle`]s call, publish and notify. When the connection ends, `next` returns the reason and
+//! open calls fail. The owner then has to reconnect and publish again.
 //!
 //! ```no_run
 //! use std::{path::Path, time::Duration};
@@ -21,7 +20,6 @@
 //! let bus = connection.handle();
 //! bus.publish(Object { path: "fastpath".into(), methods: METHODS }).await?;
 //!
-//! Our own call does not block calls by others, which queue up meanwhile.
 //! let mut args = Map::new();
 //! args.insert("config".into(), "fastpath".into());
 //! let config = bus.call("uci", "get", &args, Duration::from_secs(3)).await?;
@@ -45,8 +43,7 @@
 //! # }
 //! ```
 //!
-//! [`Frame`], [`Decoder`], [`Blobmsg`] and the [`protocol`] without I/O are public for tests and
-//! brokers.
+//! [`Frame`], [`Decoder`], [`Blobmsg`] and [`protocol`] are public for tests and brokers.
 
 mod blob;
 mod blobmsg;
@@ -71,7 +68,7 @@ pub use object::{Argument, Method, Object, PolicyType};
 pub use status::Status;
 pub use value_type::MAX_DEPTH;
 
-/// A message: arguments of a method, its answer, or a notification.
+/// Arguments of a method, an answer, or the content of a notification.
 pub type Map = serde_json::Map<String, serde_json::Value>;
 
 /// Socket of ubusd on `OpenWrt`.

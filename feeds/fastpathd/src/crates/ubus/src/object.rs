@@ -5,7 +5,6 @@ use serde_json::Value;
 
 use crate::{Map, Status};
 
-/// Type of an argument.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PolicyType {
     Any = 0,
@@ -19,14 +18,14 @@ pub enum PolicyType {
 }
 
 impl PolicyType {
-    /// Returns the number of the type in a signature.
+    /// Returns the type number that a signature has on the wire.
     #[must_use]
     pub fn code(self) -> u8 {
         self as u8
     }
 
-    /// Returns whether an argument may have this value. An integer fits every wider type, since
-    /// JSON callers cannot choose its width on the wire.
+    /// Returns whether an argument may have this value. An integer fits every wider type, because
+    /// JSON has only one integer type.
     #[must_use]
     pub fn admits(self, value: &Value) -> bool {
         match self {
@@ -42,22 +41,18 @@ impl PolicyType {
     }
 }
 
-/// Name and type of an argument.
 pub type Argument = (&'static str, PolicyType);
 
 #[derive(Clone, Copy, Debug)]
 pub struct Method {
     pub name: &'static str,
-    /// All accepted arguments. uhttpd adds the string `ubus_rpc_session` to every call, so web
-    /// clients can call only methods that list it.
+    /// Accepted arguments. A method for web clients must list `ubus_rpc_session`, which uhttpd adds
+    /// to each of their calls.
     pub policy: &'static [Argument],
 }
 
 impl Method {
-    /// Checks that each argument is known and has its type. All arguments are optional.
-    ///
-    /// # Errors
-    /// [`Status::InvalidArgument`], like an object of libubus.
+    /// Checks names and types of the arguments like libubus. All arguments are optional.
     pub fn check(&self, args: &Map) -> Result<(), Status> {
         let known = |(name, value): (&String, &Value)| {
             self.policy.iter().any(|(known, kind)| known == name && kind.admits(value))
@@ -68,13 +63,12 @@ impl Method {
 
 #[derive(Clone, Debug)]
 pub struct Object {
-    /// Path of the object, such as `fastpath`.
     pub path: String,
     pub methods: &'static [Method],
 }
 
 impl Object {
-    /// Returns the method table for ubusd: argument types by method and name.
+    /// Returns argument types by method and argument, for ubusd.
     #[must_use]
     pub fn signature(&self) -> Map {
         let table = |method: &Method| {

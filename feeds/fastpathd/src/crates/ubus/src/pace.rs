@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! Limits the rate of answers to what uhttpd on a small router can read. ubusd buffers at most 1
-//! MiB for a slow client (`UBUS_CLIENT_MAX_TXQ_LEN`) and silently drops the rest: the caller gets
-//! status 0 without data. All web calls share one connection of uhttpd, so calls have to wait.
+//! MiB for a slow client (`UBUS_CLIENT_MAX_TXQ_LEN`) and silently drops further answers, so that
+//! the caller gets status 0 without data.
 
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// Bytes of a burst: half of ubusd's buffer for a client.
+/// Bytes of a burst, half of ubusd's buffer for a client.
 const BURST: f64 = 512.0 * 1024.0;
 /// Bytes per second after the burst.
 const RATE: f64 = 5.0 * 1024.0 * 1024.0;
 
-/// A leaky bucket: answers fill it, time drains it.
+/// A leaky bucket.
 #[derive(Debug)]
 struct Bucket {
     level: f64,
@@ -37,7 +37,6 @@ impl Bucket {
     }
 }
 
-/// Rate limit of one connection.
 #[derive(Debug)]
 pub(crate) struct Pace(Mutex<Bucket>);
 
@@ -46,12 +45,10 @@ impl Pace {
         Self(Mutex::new(Bucket { level: 0.0, at: Instant::now() }))
     }
 
-    /// Accounts for an answer of `bytes`.
     pub(crate) fn answered(&self, bytes: usize) {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).fill(bytes, Instant::now());
     }
 
-    /// Returns how long the next call has to wait.
     pub(crate) fn wait(&self) -> Duration {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).wait(Instant::now())
     }
@@ -62,7 +59,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn delays_answers_beyond_a_burst() {
+    fn delays_calls_after_a_burst_of_answers() {
         let start = Instant::now();
         let mut bucket = Bucket { level: 0.0, at: start };
         for _ in 0..4 {

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! The client side of the ubus protocol without I/O: numbers requests, collects their answers, and
-//! converts other frames of ubusd to [`Output`]s. `T` identifies the asker of a request.
+//! converts other frames of ubusd to [`Output`]s. `T` identifies the task that made a request.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 
 use crate::{Attribute, Frame, Kind, Map, Object, Status};
 
-/// A request to ubusd or, through it, to an object.
 #[derive(Debug)]
 pub struct Query {
     pub kind: Kind,
@@ -18,25 +17,21 @@ pub struct Query {
     pub role: Option<Role>,
 }
 
-/// The role of an object of this connection.
 #[derive(Clone, Debug)]
 pub enum Role {
     /// Answers calls.
     Published {
         object: Object,
-        /// Arguments must fit the methods. rpcd's own objects ignore unknown arguments.
+        /// Refuse arguments that do not fit the method's policy.
         checked: bool,
     },
     /// Receives notifications of the object at this path.
     Subscriber(String),
-    /// Receives events.
     Listener,
 }
 
-/// The complete answer to a request.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Answer {
-    /// Status that ended the request.
     pub status: Status,
     /// Data frames before the status.
     pub data: Vec<Frame>,
@@ -45,25 +40,19 @@ pub struct Answer {
 /// Destination of the answer to a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ReturnAddress {
-    /// Sequence of the call.
     pub seq: u16,
-    /// Id of the calling client.
     pub peer: u32,
-    /// Id of the called object.
     pub object: u32,
-    /// The caller waits for an answer.
     pub wanted: bool,
 }
 
 impl ReturnAddress {
-    /// Returns the frame of a result.
     #[must_use]
     pub fn data(&self, table: crate::Blobmsg) -> Frame {
         let attributes = vec![Attribute::ObjectId(self.object), Attribute::Data(table)];
         Frame { kind: Kind::Data, seq: self.seq, peer: self.peer, attributes }
     }
 
-    /// Returns the frame that ends a call.
     #[must_use]
     pub fn status(&self, status: Status) -> Frame {
         let attributes = vec![Attribute::Status(status.code()), Attribute::ObjectId(self.object)];
@@ -71,54 +60,44 @@ impl ReturnAddress {
     }
 }
 
-/// A call of one of our objects, checked against the policy unless the object is unchecked.
+/// A call of one of our objects.
 #[derive(Debug)]
 pub struct Invocation {
     pub object: String,
     pub method: String,
     pub args: Map,
-    /// Bytes of the encoded arguments.
     pub size: usize,
     /// User of the calling process, as reported by ubusd.
     pub user: String,
-    /// Group of the calling process.
     pub group: String,
     pub address: ReturnAddress,
 }
 
-/// What the driver has to do after a frame.
+/// Action of the driver after a frame.
 #[derive(Debug)]
 pub enum Output<T> {
     Nothing,
     Send(Frame),
-    /// Pass the answer of a completed request to its asker.
+    /// Pass the answer to the task that made the request.
     Completed(T, Answer),
-    /// One of our objects is called.
     Invoked(Invocation),
     /// One of our objects got its first subscriber or lost its last one.
     Subscribers {
-        /// Path of the object.
         object: String,
-        /// The object has a subscriber.
         active: bool,
     },
-    /// An object that we subscribed to sends a notification.
     Notified {
-        /// Path of the object.
         object: String,
         name: String,
         data: Map,
-        /// Acknowledgement to send; `None` if the notifier does not want one.
+        /// Acknowledgement. `None` if the notifier does not want one.
         reply: Option<Frame>,
     },
-    /// An object that we subscribed to is gone.
+    /// A watched object was removed.
     Unsubscribed {
-        /// Path of the object.
         object: String,
     },
-    /// An event that we listen for.
     Event {
-        /// Name of the event.
         id: String,
         data: Map,
     },
@@ -131,7 +110,6 @@ struct Pending<T> {
     data: Vec<Frame>,
 }
 
-/// The state of one connection.
 pub struct Protocol<T> {
     seq: u16,
     pending: HashMap<u16, Pending<T>>,
@@ -145,7 +123,7 @@ impl<T> Default for Protocol<T> {
 }
 
 impl<T> Protocol<T> {
-    /// Numbers a request and stores its asker. `None` if 65,535 requests are open.
+    /// Numbers a request and stores its `token`. `None` if 65,535 requests are open.
     pub fn request(&mut self, query: Query, token: T) -> Option<Frame> {
         let seq = (1..=u16::MAX)
             .map(|step| self.seq.wrapping_add(step))
@@ -156,9 +134,9 @@ impl<T> Protocol<T> {
         Some(Frame { kind, seq, peer, attributes })
     }
 
-    /// Drops requests with an asker that is gone; their late answers are ignored.
+    /// Drops abandoned requests, so that late answers are ignored.
     pub fn forget(&mut self, gone: impl Fn(&T) -> bool) {
-        // Registrations stay: ubusd has the object even if the asker has stopped waiting.
+        // Keep registrations: ubusd creates the object even if nobody waits for the answer.
         self.pending.retain(|_, pending| pending.role.is_some() || !gone(&pending.token));
     }
 
@@ -170,7 +148,6 @@ impl<T> Protocol<T> {
         self.objects.iter().find(|(_, role)| ours(role)).map(|(id, _)| *id)
     }
 
-    /// Processes one frame from ubusd.
     pub fn receive(&mut self, frame: Frame) -> Output<T> {
         match frame.kind {
             Kind::Status => self.complete(&frame),
@@ -187,7 +164,7 @@ impl<T> Protocol<T> {
         if pending.peer != frame.peer {
             return Output::Nothing;
         }
-        // Accept calls of the object from now on; they may arrive before the closing status.
+        // Register the object now, because calls may arrive before the closing status.
         if let Some(id) = frame.object_id()
             && let Some(role) = pending.role.take()
         {
@@ -242,7 +219,7 @@ impl<T> Protocol<T> {
                 data,
                 reply: wanted.then(|| address.status(Status::Ok)),
             },
-            // ubusd sends events from peer 0 and expects no answer.
+            // ubusd expects no answer to an event.
             Some(Role::Listener) => Output::Event { id: name, data },
         }
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Encodes any serde value as blobmsg in one pass.
+//! Encodes serde values as blobmsg in one pass.
 
 use serde::Serialize;
 use serde::ser;
@@ -24,11 +24,10 @@ pub(crate) fn table<T: Serialize + ?Sized>(value: &T) -> Result<Vec<u8>> {
     Ok(out.into_bytes())
 }
 
-/// A value to encode; `name` is `None` for the message itself.
+/// A value to encode. `name` is `None` for the whole message.
 struct Field<'w> {
     out: &'w mut Writer,
     name: Option<&'w str>,
-    /// Remaining levels of nesting.
     depth: usize,
 }
 
@@ -65,7 +64,7 @@ impl<'w> Field<'w> {
         Ok(Compound { out: self.out, outer: None, inner, key: String::new(), depth })
     }
 
-    /// Encodes a variant with content as a table of one field.
+    /// Encodes a variant with content as a table with one field.
     fn variant(self, name: &'static str, id: u8) -> Result<Compound<'w>> {
         let table = self.compound(TABLE)?;
         let content = Field { out: table.out, name: Some(name), depth: table.depth };
@@ -74,7 +73,6 @@ impl<'w> Field<'w> {
     }
 }
 
-/// Encodes integers that fit an int64.
 macro_rules! widened {
     ($($method:ident $kind:ident),*) => {$(
         fn $method(self, value: $kind) -> Result<()> {
@@ -221,13 +219,12 @@ impl<'w> ser::Serializer for Field<'w> {
     }
 }
 
-/// An array or a table that is being written.
+/// An unfinished array or table.
 struct Compound<'w> {
     out: &'w mut Writer,
-    /// The table around the content of a variant.
+    /// Enclosing table of a variant with content.
     outer: Option<Open>,
     inner: Option<Open>,
-    /// Key of the next value.
     key: String,
     depth: usize,
 }
@@ -242,7 +239,7 @@ impl Compound<'_> {
     }
 }
 
-/// Array elements have empty names.
+/// Implements arrays, whose elements have empty names.
 macro_rules! elements {
     ($($kind:ident $method:ident),*) => {$(
         impl ser::$kind for Compound<'_> {

@@ -5,7 +5,7 @@ use std::fmt;
 
 macro_rules! statuses {
     ($($name:ident $text:literal,)*) => {
-        /// The outcome of a request, `enum ubus_msg_status` in C, numbered from 0.
+        /// Outcome of a request (`enum ubus_msg_status`), numbered from 0.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         pub enum Status { $($name),* }
 
@@ -31,13 +31,12 @@ statuses! {
 }
 
 impl Status {
-    /// Returns the number on the wire.
     #[must_use]
     pub fn code(self) -> u32 {
         self as u32
     }
 
-    /// Returns the status with this number; an unknown number is an unknown error.
+    /// Returns the status with this number. Unknown numbers become [`Status::UnknownError`].
     #[must_use]
     pub fn from_code(code: u32) -> Self {
         let found = ALL.iter().find(|(status, _)| status.code() == code);

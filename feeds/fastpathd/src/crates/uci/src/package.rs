@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
-/// Parses a switch in any of UCI's spellings.
+/// Parses a boolean value in any of UCI's spellings.
 #[must_use]
 pub fn switch(text: &str) -> Option<bool> {
     match text {
@@ -16,7 +16,7 @@ pub fn switch(text: &str) -> Option<bool> {
     }
 }
 
-/// The value of an option. UCI treats an empty text like a missing option.
+/// Value of an option. UCI treats an empty text like a missing option.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum Setting {
@@ -24,16 +24,13 @@ pub enum Setting {
     List(Vec<String>),
 }
 
-/// Options by name. UCI ignores their order within a section.
 pub type Options = BTreeMap<String, Setting>;
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Section {
-    /// Name of the section. uci generates `cfg…` for an anonymous section, which changes with its
-    /// position and contents.
+    /// Name of the section. libuci names an anonymous section `cfg…` by its position and type.
     #[serde(rename = "section")]
     pub name: String,
-    /// The file gives the section no name.
     pub anonymous: bool,
     #[serde(rename = "type")]
     pub kind: String,
@@ -41,7 +38,6 @@ pub struct Section {
     pub options: Options,
 }
 
-/// A file of `/etc/config`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Package {
     pub sections: Vec<Section>,
@@ -50,7 +46,7 @@ pub struct Package {
 pub type Packages = BTreeMap<String, Package>;
 
 impl Setting {
-    /// Converts a string or a list of strings; `None` if the value is empty or has another type.
+    /// Converts a string or a list of strings. `None` if the value is empty or has another type.
     #[must_use]
     pub fn read(value: &Value) -> Option<Self> {
         match value {
@@ -81,7 +77,7 @@ impl Setting {
         }
     }
 
-    /// Returns the entries of a list. A text is split at white space, the convention of `OpenWrt`.
+    /// Returns the entries of a list, or the words of a text, which `OpenWrt` treats alike.
     #[must_use]
     pub fn words(&self) -> Vec<&str> {
         match self {
@@ -92,7 +88,7 @@ impl Setting {
 }
 
 impl Section {
-    /// Returns the text of an option or the only entry of a list; `None` for a longer list.
+    /// Returns the text of an option or the only entry of a list. `None` for a longer list.
     #[must_use]
     pub fn text(&self, option: &str) -> Option<&str> {
         match self.options.get(option)?.texts() {
@@ -101,13 +97,12 @@ impl Section {
         }
     }
 
-    /// Returns the entries of an option; empty if the option is missing.
     #[must_use]
     pub fn words(&self, option: &str) -> Vec<&str> {
         self.options.get(option).map(Setting::words).unwrap_or_default()
     }
 
-    /// Returns whether a switch is on; `default` if the option is missing or not a switch.
+    /// Returns a boolean option. `default` if the option is missing or not a boolean.
     #[must_use]
     pub fn is_on(&self, option: &str, default: bool) -> bool {
         self.text(option).map_or(default, |text| switch(text).unwrap_or(default))
@@ -125,7 +120,7 @@ fn options(values: &Map<String, Value>) -> Options {
 }
 
 impl Package {
-    /// Converts the `values` of `uci get`, ignoring fields that are not sections.
+    /// Converts the `values` of `uci get`. Ignores fields that are not sections.
     #[must_use]
     pub fn read(values: &Map<String, Value>) -> Self {
         let mut found: Vec<(u64, Section)> = Vec::new();
@@ -145,8 +140,7 @@ impl Package {
         Self { sections: found.into_iter().map(|(_, section)| section).collect() }
     }
 
-    /// Returns the sections by name in the form of `uci get`: with `.anonymous`, `.type`, `.name`,
-    /// `.index` and the options.
+    /// Returns the sections by name in the form of `uci get`.
     #[must_use]
     pub fn values(&self) -> Value {
         let section = |(index, section): (usize, &Section)| {
@@ -167,18 +161,16 @@ impl Package {
         self.sections.iter().find(|section| section.name == name)
     }
 
-    /// Returns the sections of a type, in order.
     pub fn of<'a>(&'a self, kind: &'a str) -> impl Iterator<Item = &'a Section> {
         self.sections.iter().filter(move |section| section.kind == kind)
     }
 
-    /// Returns the first section of a type with this value of an option.
     #[must_use]
     pub fn find<'a>(&'a self, kind: &'a str, option: &str, value: &str) -> Option<&'a Section> {
         self.of(kind).find(|section| section.text(option) == Some(value))
     }
 
-    /// Returns whether both packages have the same configuration. Generated names are ignored.
+    /// Returns whether both packages have the same configuration. Ignores generated names.
     #[must_use]
     pub fn says(&self, other: &Package) -> bool {
         let same = |(a, b): (&Section, &Section)| {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Parses UCI's file format exactly like libuci: services do not start with a file that libuci
-//! rejects, and an accepted file must not be reported. `tests/libuci.txt` has recorded answers.
+//! Parses UCI's file format. Accepts and rejects the same files as libuci, because services do not
+//! start with a file that libuci rejects. `tests/libuci.txt` has recorded answers of libuci.
 //!
-//! Rules of libuci that surprise: a semicolon ends a statement, but after an unquoted word it drops
-//! the rest of the line. An empty value of an option changes nothing. A NUL byte ends its line, and
-//! the size of libuci's growing buffer decides where reading continues.
+//! Three rules of libuci are surprising. A semicolon ends a statement, but an unquoted word before
+//! it drops the rest of the line. An empty value does not change an option. A NUL byte ends its
+//! line, and the size of libuci's growing buffer determines where reading continues.
 
 use std::collections::BTreeMap;
 
@@ -12,39 +12,31 @@ use thiserror::Error;
 
 use crate::package::{Options, Package, Section, Setting};
 
-/// A file that is not valid UCI.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 #[error("line {line}: {fault}")]
 pub struct ParseError {
-    /// Line of the file, from 1, where the statement begins.
+    /// First line of the statement, from 1.
     pub line: usize,
     pub fault: ParseFault,
 }
 
-/// The fault of a statement. Its text never quotes the file, which may contain secrets.
+/// Fault of a statement. Texts do not quote the file, which may contain secrets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 pub enum ParseFault {
-    /// Unknown command.
     #[error("the line begins with none of package, config, option and list")]
     Command,
-    /// A required word is missing.
     #[error("a name or a type is missing")]
     Few,
     #[error("there are more words than the statement has; a value with spaces needs quotes")]
     Many,
-    /// Invalid name of a section or an option.
     #[error("a name has characters other than letters, digits and _")]
     Name,
-    /// Invalid type of a section.
     #[error("a section's type has characters other than printable ASCII")]
     Type,
-    /// An option before the first section.
     #[error("an option stands before the first section")]
     First,
-    /// A section of this name has another type.
     #[error("a section of this name has another type further up")]
     Retyped,
-    /// The file ends within quotes.
     #[error("a quote is never closed")]
     Quote,
 }
@@ -61,7 +53,6 @@ impl ParseFault {
         Self::Quote,
     ];
 
-    /// Returns the stable code.
     #[must_use]
     pub const fn code(self) -> &'static str {
         match self {
@@ -77,27 +68,22 @@ impl ParseFault {
     }
 }
 
-/// A statement of a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Statement {
-    /// Opens a section. A name opens the first section of this name; an anonymous section is new.
+    /// Opens the section of this name, or creates it. An anonymous section is always new.
     Section {
         kind: String,
-        /// Name of the section; generated as by libuci if it is anonymous.
+        /// Name of the section, generated like in libuci if it is anonymous.
         name: String,
-        /// The file gives the section no name.
         anonymous: bool,
     },
-    /// Sets an option of the open section.
     Option {
         name: String,
-        /// Never empty.
         value: String,
     },
     /// Appends to a list of the open section.
     Entry {
         name: String,
-        /// May be empty.
         value: String,
     },
 }
@@ -134,10 +120,10 @@ pub fn parse(text: &(impl AsRef<[u8]> + ?Sized)) -> Result<Package, ParseError> 
     Ok(package)
 }
 
-/// Returns the statements of a file, without those that change nothing.
+/// Returns the statements of a file. Omits statements without effect.
 ///
 /// # Errors
-/// The first statement that libuci rejects.
+/// See [`parse()`].
 pub fn statements(text: &(impl AsRef<[u8]> + ?Sized)) -> Result<Vec<Statement>, ParseError> {
     let mut reader = Reader { rest: text.as_ref(), ..Reader::default() };
     let mut file = File::default();
@@ -149,7 +135,8 @@ pub fn statements(text: &(impl AsRef<[u8]> + ?Sized)) -> Result<Vec<Statement>, 
     Ok(file.statements)
 }
 
-/// Returns the name that libuci generates for the anonymous section `number`, from 1, of a type.
+/// Returns the name that libuci generates for an anonymous section. `number` is its position in the
+/// file, from 1.
 #[must_use]
 pub fn anonymous_name(number: usize, kind: &str) -> String {
     let add = |hash: u32, byte| hash.wrapping_mul(33).wrapping_add(u32::from(byte));
@@ -157,13 +144,10 @@ pub fn anonymous_name(number: usize, kind: &str) -> String {
     format!("cfg{number:02x}{:04x}", hash & 0xffff)
 }
 
-/// The statements read so far.
 #[derive(Default)]
 struct File {
     statements: Vec<Statement>,
-    /// Number of sections.
     sections: usize,
-    /// Types of sections by name.
     kinds: BTreeMap<String, String>,
 }
 
@@ -185,17 +169,15 @@ impl File {
 /// Models libuci's line buffer, where NUL bytes end words.
 #[derive(Default)]
 struct Reader<'a> {
-    /// Bytes that are not in the buffer yet.
+    /// Unread bytes of the file.
     rest: &'a [u8],
     /// Content of the buffer up to the first NUL byte.
     text: Vec<u8>,
-    /// Position in `text`.
     at: usize,
     /// Size of libuci's buffer in bytes.
     size: usize,
     /// Line where `text` begins.
     line: usize,
-    /// Number of lines read.
     read: usize,
 }
 
@@ -274,7 +256,7 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// Reads the command of the next statement. It ends at a blank, a tab or the end of the line.
+    /// Reads the command of the next statement. `None` at the end of the line.
     fn command(&mut self) -> Result<Option<Command>, ParseFault> {
         let blank = |byte: &u8| matches!(byte, b' ' | b'\t');
         let rest = self.text.get(self.at..).unwrap_or_default();
@@ -304,7 +286,7 @@ impl Reader<'_> {
         check(word.is_empty(), ParseFault::Many)
     }
 
-    /// Reads the next word; empty at the end of the statement.
+    /// Reads the next word. Returns an empty word at the end of the statement.
     fn word(&mut self) -> Result<String, ParseFault> {
         self.skip_space();
         let start = self.at;
@@ -318,7 +300,7 @@ impl Reader<'_> {
                 Some(b'\'') => self.single(&mut word)?,
                 Some(b'"') => self.double(&mut word)?,
                 Some(b'#') => self.text.truncate(self.at),
-                // libuci ends an unquoted word by a NUL byte, which replaces the semicolon.
+                // libuci overwrites the semicolon with the NUL byte that ends the unquoted word.
                 Some(b';') if start + word.len() == self.at => self.text.truncate(self.at),
                 Some(b';') | None => break,
                 Some(b'\\') => {
@@ -369,7 +351,7 @@ impl Reader<'_> {
         Ok(byte)
     }
 
-    /// Reads the byte after a backslash. A backslash at the end of a line joins the next line.
+    /// Reads the byte after a backslash. A backslash at the end of a line continues the line.
     fn escaped(&mut self, word: &mut Vec<u8>) {
         match self.text.get(self.at..).unwrap_or_default() {
             [] | [b'\n', ..] | [b'\r', b'\n'] => self.fill(),
@@ -398,13 +380,13 @@ fn is_space(byte: u8) -> bool {
     byte.is_ascii_whitespace() || byte == b'\x0b'
 }
 
-/// Returns whether `text` is a valid name of a section or an option.
+/// Returns whether `text` is a valid section or option name.
 #[must_use]
 pub fn is_name(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
 }
 
-/// Returns whether `text` is a valid name of a file.
+/// Returns whether `text` is a valid name of a package.
 #[must_use]
 pub fn is_package(text: &str) -> bool {
     is_name(&text.replace('-', "_"))

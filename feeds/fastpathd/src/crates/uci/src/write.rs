@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Writes a package as a file of `/etc/config`.
+//! Formats packages as files of `/etc/config`.
 
 use crate::package::{Package, Section, Setting};
 
@@ -40,12 +40,11 @@ fn section_text(section: &Section, text: &mut String) {
     }
 }
 
-/// Returns whether the type needs no quotes.
 fn is_plain(kind: &str) -> bool {
     kind.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.'))
 }
 
-/// Only a single quote is special between single quotes; it is escaped outside of them.
+/// Appends a value in single quotes. A quote within it is escaped between two quoted parts.
 fn quote(value: &str, text: &mut String) {
     text.push('\'');
     text.push_str(&value.replace('\'', "'\\''"));
@@ -73,7 +72,6 @@ mod tests {
     }
 
     fn package() -> impl Strategy<Value = Package> {
-        // Values with quotes, line ends, backslashes and Unicode.
         let value = || "([^\0]|['\"\\\\\n#; ü]){1,12}";
         let setting = prop_oneof![
             value().prop_map(Setting::Text),
@@ -95,7 +93,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_written_package_is_read_back(package in package()) {
+        fn parsing_a_formatted_package_returns_the_same_package(package in package()) {
             prop_assert!(parse(&text(&package)).unwrap().says(&package), "{}", text(&package));
         }
     }

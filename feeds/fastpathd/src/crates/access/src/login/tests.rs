@@ -8,7 +8,7 @@ use super::*;
 #[path = "../../../plugin/tests/bus/mod.rs"]
 mod bus;
 
-/// A router with one valid password and a clock that stands still.
+/// A router with one valid password and a stopped clock.
 struct Router {
     folder: PathBuf,
 }
@@ -65,7 +65,7 @@ impl Router {
     }
 
     fn refused(&self, password: &str) -> (&'static str, Value) {
-        let refusal = self.log_in(password).expect_err("it is refused");
+        let refusal = self.log_in(password).expect_err("a refusal");
         (refusal.code, refusal.more.get("wait_s").cloned().unwrap_or_default())
     }
 }
@@ -83,7 +83,7 @@ fn a_correct_password_resets_the_failures() {
         for wait_s in [0, 0, 0] {
             assert_eq!(router.refused("wrong"), ("denied", json!(wait_s)), "round {round}");
         }
-        let session = router.log_in("right").expect("the fourth attempt costs nothing");
+        let session = router.log_in("right").expect("the fourth attempt is not delayed");
         assert_eq!(session["ubus_rpc_session"], "an id");
     }
 }
@@ -94,7 +94,7 @@ fn wrong_passwords_delay_the_next_attempt() {
     for wait_s in [0, 0, 0, 1] {
         assert_eq!(router.refused("wrong"), ("denied", json!(wait_s)));
     }
-    assert_eq!(router.refused("right"), ("wait", json!(1)), "rpcd is not even asked");
+    assert_eq!(router.refused("right"), ("wait", json!(1)), "without a call of rpcd");
 }
 
 #[test]
@@ -106,7 +106,6 @@ fn an_unanswered_attempt_is_not_counted() {
     assert!(router.log_in("right").is_ok());
 }
 
-/// Otherwise a client that guesses the name's password would lock out its owner.
 #[test]
 fn guesses_of_others_do_not_delay_a_browser_with_a_token() {
     let router = Router::new("browser");
@@ -123,7 +122,7 @@ fn guesses_of_others_do_not_delay_a_browser_with_a_token() {
         (session["browser"].as_str(), &session["ubus_rpc_session"]),
         (Some(token), &json!("an id"))
     );
-    assert_eq!(router.refused("right").0, "wait", "others are kept out as before");
+    assert_eq!(router.refused("right").0, "wait", "clients without a token still wait");
 
     let viewers = router.log_in_from("", "viewer", "right").expect("another name");
     let viewers = viewers["browser"].as_str().expect("a text");
@@ -138,16 +137,14 @@ fn guesses_of_others_do_not_delay_a_browser_with_a_token() {
     assert_eq!(router.log_in_from(token, "root", "right").expect_err("the fifth").code, "wait");
 }
 
-/// The key cannot be written, for example on a full flash.
 #[test]
 fn a_login_succeeds_if_the_key_cannot_be_written() {
     let router = Router::new("no-key");
     std::fs::create_dir_all(router.folder.join("key/x")).unwrap();
-    let session = router.log_in("right").expect("it needs no token");
+    let session = router.log_in("right").expect("a login without a token");
     assert_eq!(session.get("browser"), None);
 }
 
-/// A web page of another origin has no nonce.
 #[test]
 fn an_attempt_without_a_valid_nonce_is_not_counted() {
     let router = Router::new("nonce");
@@ -178,7 +175,6 @@ fn an_empty_password_is_accepted_only_shortly_after_boot() {
     }
 }
 
-/// rpcd accepts any password for an account without one.
 #[test]
 fn an_account_without_a_password_is_refused_15_minutes_after_boot() {
     let router = Router::new("open");
@@ -197,7 +193,6 @@ fn an_account_without_a_password_is_refused_15_minutes_after_boot() {
     }
 }
 
-/// Accounts have their own entries, which guesses with invented names cannot evict.
 #[test]
 fn accounts_and_unknown_names_are_counted_separately() {
     let router = Router::new("account");

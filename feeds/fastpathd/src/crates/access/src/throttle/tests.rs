@@ -10,7 +10,7 @@ const OWNER: Client<'_> = Client::Browser { name: "root", number: "its number" }
 const FIRST: Client<'_> = Client::Browser { name: "root", number: "1" };
 const SECOND: Client<'_> = Client::Browser { name: "root", number: "2" };
 
-/// Tries `times` times as early as allowed, and returns the times in seconds.
+/// Makes `times` attempts as early as allowed, and returns their times in seconds.
 fn hammer(throttle: &mut LoginThrottle, name: &str, times: usize) -> Vec<u64> {
     let mut now = s(1000);
     let mut tried = Vec::new();
@@ -108,9 +108,8 @@ fn invented_names_do_not_evict_an_account() {
     assert_eq!(throttle.accounts["root"].failures, 6);
 }
 
-/// Attempts with many tokens of one account do not evict the entry of another account's token.
 #[test]
-fn browsers_of_another_account_gain_no_guesses() {
+fn tokens_of_one_account_do_not_evict_those_of_another() {
     let mut throttle = LoginThrottle::default();
     let root = Client::Browser { name: "root", number: "1" };
     while throttle.admit(root, s(9)).is_ok() {}
@@ -124,9 +123,8 @@ fn browsers_of_another_account_gain_no_guesses() {
     assert_eq!(throttle.browsers.len(), BROWSERS + 1);
 }
 
-/// Fresh names and tokens have one failure each, later than the failures that must stay.
 #[test]
-fn fresh_names_and_tokens_do_not_evict_one_with_more_failures() {
+fn new_names_and_tokens_do_not_evict_entries_with_more_failures() {
     for guessed in [Client::Unknown("guessed"), FIRST] {
         let mut throttle = LoginThrottle::default();
         while throttle.admit(guessed, s(9)).is_ok() {}
@@ -143,7 +141,7 @@ fn fresh_names_and_tokens_do_not_evict_one_with_more_failures() {
 }
 
 #[test]
-fn names_are_compared_up_to_their_maximum_length() {
+fn names_are_truncated_before_the_comparison() {
     let mut throttle = LoginThrottle::default();
     for n in 0..4 {
         assert!(throttle.admit(Client::Unknown(&format!("{}{n}", "ä".repeat(40))), s(9)).is_ok());
@@ -152,10 +150,9 @@ fn names_are_compared_up_to_their_maximum_length() {
     assert!(throttle.names.keys().all(|name| name.len() <= NAME_BYTES));
 }
 
-/// 1 or 100 clients guess 100 times a second each, with the owner's name and another. The owner
-/// mistypes once and logs in with the next attempt.
+/// Each guessing client makes 100 attempts per second, with the owner's name or another.
 #[test]
-fn the_owner_logs_in_from_a_known_browser_while_others_guess() {
+fn guessing_does_not_delay_the_owner_in_a_known_browser() {
     for clients in [1u32, 100] {
         let mut throttle = LoginThrottle::default();
         let (mut guesses, mut admitted) = (0u32, 0u32);
@@ -173,7 +170,6 @@ fn the_owner_logs_in_from_a_known_browser_while_others_guess() {
             }
         }
         assert_eq!(guesses, 6000 * clients);
-        // The owner's logins do not give other clients more guesses.
         assert_eq!(admitted, if clients == 1 { 9 } else { 18 });
     }
 }
@@ -192,10 +188,8 @@ fn a_browser_has_as_many_free_attempts_as_a_name() {
 }
 
 proptest! {
-    /// After any attempts, delays stay below the maximum, and the stored throttle is read back
-    /// unchanged.
     #[test]
-    fn delays_are_bounded_and_the_throttle_is_read_back(
+    fn any_attempts_give_bounded_delays_and_a_readable_record(
         tries in prop::collection::vec((0u8..240, 0u64..4000, any::<bool>()), 0..300)
     ) {
         let mut throttle = LoginThrottle::default();
@@ -219,9 +213,8 @@ proptest! {
     }
 }
 
-/// Decoys with more failures than the real name must not evict its entry.
 #[test]
-fn decoy_names_gain_no_guesses_for_an_account() {
+fn invented_names_with_many_failures_do_not_evict_an_account() {
     let (mut throttle, mut now, mut admitted, mut turn) =
         (LoginThrottle::default(), s(1000), 0u32, 0u64);
     let mut decoy = |throttle: &mut LoginThrottle, now: &mut Duration| {
@@ -245,9 +238,8 @@ fn decoy_names_gain_no_guesses_for_an_account() {
     assert!(admitted <= 24 * 60, "{admitted} guesses of one account in a day");
 }
 
-/// The same limit holds for a client that uses each attempt as soon as it is allowed.
 #[test]
-fn a_day_has_at_most_1440_guesses_of_an_account() {
+fn an_account_admits_at_most_1440_guesses_per_day() {
     let day = hammer(&mut LoginThrottle::default(), "root", 1441);
     assert!(day.last().is_some_and(|last| *last > 24 * 60 * 60), "{:?}", day.last());
 }

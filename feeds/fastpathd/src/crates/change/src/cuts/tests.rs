@@ -4,7 +4,7 @@ use serde_json::json;
 use super::*;
 use crate::sample::{draft, lab, named};
 
-/// Host h10: in VLAN 10, untagged, behind lan1.
+/// Host h10: untagged in VLAN 10 at port lan1.
 fn h10() -> Administrator {
     Administrator {
         client: "10.10.10.10".parse().unwrap(),
@@ -16,7 +16,7 @@ fn h10() -> Administrator {
     }
 }
 
-/// Host h20: in VLAN 20, tagged, behind lan2. The firewall does not let it in.
+/// Host h20: tagged in VLAN 20 at port lan2. The firewall denies it access to the router.
 fn h20() -> Administrator {
     Administrator {
         client: "10.10.20.10".parse().unwrap(),
@@ -59,7 +59,7 @@ config wifi-iface 'guests'
     let status = json!({"radio0": {"interfaces": [
         {"section": "home", "ifname": "phy0-ap0"}, {"section": "guests"},
     ]}});
-    crate::administrator::name_points(&mut admin, status.as_object().unwrap());
+    crate::administrator::add_access_points(&mut admin, status.as_object().unwrap());
     let codes = |section: &str, values: serde_json::Value| -> Vec<&'static str> {
         let mut all = lab();
         all.extend(crate::sample::packages(&[("wireless", WIRELESS)]));
@@ -96,7 +96,7 @@ fn an_unrelated_change_is_not_a_cut() {
 }
 
 #[test]
-fn the_loss_of_the_interface_or_the_address_is_a_cut() {
+fn removing_the_interface_or_its_address_is_a_cut() {
     let delete = json!({"config": "network", "op": "delete", "section": "lan"});
     assert_eq!(codes(json!([delete]), h10()), ["interface"]);
     let disabled = set("network", "lan", json!({"disabled": "1"}));
@@ -113,7 +113,7 @@ fn the_loss_of_the_interface_or_the_address_is_a_cut() {
 }
 
 #[test]
-fn a_port_that_leads_elsewhere_is_a_cut() {
+fn moving_the_port_to_another_vlan_is_a_cut() {
     let ten = of("network", "vlan", "10");
     let ports = |ports: serde_json::Value| {
         codes(json!([set("network", &ten, json!({"ports": ports}))]), h10())
@@ -144,7 +144,7 @@ fn a_port_that_leads_elsewhere_is_a_cut() {
 }
 
 #[test]
-fn a_moved_interface_is_a_cut_even_if_the_port_is_unknown() {
+fn moving_the_interface_is_a_cut_even_if_the_port_is_unknown() {
     let far = Administrator { device: None, link: None, ..h10() };
     let moved = set("network", "lan", json!({"device": "br-lan.20"}));
     assert_eq!(codes(json!([moved]), far.clone()), ["device"]);
@@ -154,7 +154,7 @@ fn a_moved_interface_is_a_cut_even_if_the_port_is_unknown() {
 }
 
 #[test]
-fn a_firewall_that_closes_is_a_cut() {
+fn a_firewall_that_denies_the_administrator_is_a_cut() {
     let zone = of("firewall", "name", "lan");
     for edit in [
         set("firewall", &zone, json!({"input": "REJECT"})),
@@ -176,13 +176,13 @@ fn a_firewall_that_closes_is_a_cut() {
     let other = json!({"config": "firewall", "op": "add", "type": "rule", "id": "n",
         "values": {"src": "lan", "src_ip": "10.10.10.99", "target": "REJECT"}});
     assert_eq!(codes(json!([other]), h10()), [""; 0]);
-    // The firewall was closed for this client before.
+    // The firewall already denies this client access.
     let iot = set("firewall", &of("firewall", "name", "iot"), json!({"input": "DROP"}));
     assert_eq!(codes(json!([iot]), h20()), [""; 0]);
 }
 
 #[test]
-fn finds_cuts_on_a_bridge_and_a_port_without_vlans() {
+fn finds_cuts_on_a_bridge_or_port_without_vlans() {
     let packages = crate::sample::packages(&[(
         "network",
         "

@@ -3,7 +3,7 @@ use super::*;
 use crate::sample::{draft, lab, named};
 
 #[test]
-fn each_option_has_a_line() {
+fn each_changed_option_has_a_line() {
     let vlan = named(&lab(), "network", "vlan", "20").name.clone();
     let ports = json!(["lan2:t", "lan3"]);
     let draft = draft(json!([
@@ -36,7 +36,7 @@ fn a_changed_secret_has_a_line_without_its_values() {
 }
 
 #[test]
-fn a_new_order_and_a_new_name_have_lines() {
+fn reordering_and_renaming_have_lines() {
     let first = lab()["firewall"].sections[0].name.clone();
     let draft = draft(json!([
         {"config": "firewall", "op": "rename", "section": first, "name": "base"},
@@ -49,7 +49,7 @@ fn a_new_order_and_a_new_name_have_lines() {
 }
 
 #[test]
-fn a_label_does_not_reveal_a_hidden_value() {
+fn a_label_does_not_reveal_a_masked_name() {
     let file = "config odd\n option name geheim\nconfig host\n option name 'ann:geheim@h'\n";
     let package = ::uci::parse(file).unwrap();
     let labels: Vec<_> = package.sections.iter().map(|of| label(&package, of)).collect();

@@ -4,7 +4,7 @@ use serde_json::json;
 use crate::sample::{draft, lab, named, refused};
 
 #[test]
-fn edits_apply_one_after_the_other() {
+fn an_edit_applies_to_the_result_of_earlier_edits() {
     let draft = draft(json!([
         {"config": "network", "op": "add", "type": "interface", "section": "guest",
             "values": {"proto": "static", "ipaddr": "10.0.0.1/24"}},

@@ -65,9 +65,9 @@ fn an_invalid_edit_is_reported_with_its_number() {
     assert_eq!(read_edits(&many).unwrap_err().number, 0);
 }
 
-/// An ignored member would make another edit: a `delete` with `option` would remove the section.
+// A `delete` with an ignored `option` would remove the whole section.
 #[test]
-fn a_member_that_an_operation_lacks_is_refused() {
+fn an_unknown_member_of_an_operation_is_refused() {
     let edits = [
         json!({"config": "firewall", "op": "add", "type": "rule"}),
         json!({"config": "network", "op": "set", "section": "lan", "values": {"mtu": "1500"}}),
@@ -113,14 +113,14 @@ proptest! {
         if let Ok(edits) = read_edits(&list) {
             let again: Vec<Value> =
                 edits.iter().map(|edit| edit.value(&|_, setting| json!(setting))).collect();
-            // A value that looks like a mask cannot be distinguished from a mask.
+            // Values that equal a mask are skipped, so only the number of edits is stable.
             prop_assert_eq!(read_edits(&again).unwrap().len(), edits.len());
         }
     }
 }
 
 #[test]
-fn fills_in_masks_with_a_number() {
+fn replaces_masks_of_an_undone_change() {
     let edit = |password: &str| {
         json!([{"config": "network", "op": "set", "section": "wan",
             "values": {"password": password, "mtu": "1400"}},
@@ -155,7 +155,7 @@ fn a_url_with_a_masked_password_is_refused() {
     };
     let error = url("https://ann:•••@rules.example/x").unwrap_err().to_string();
     assert!(error.contains("'url'") && error.contains("password"), "{error}");
-    // The mask that `undo` shows for a URL is filled in.
+    // `undo` masks the whole URL, and `fill` restores it.
     let known = url("https://ann:geheim@rules.example/x").unwrap();
     let mut edits = url("•••17").unwrap();
     let undone = Undone { id: 17, since: false };

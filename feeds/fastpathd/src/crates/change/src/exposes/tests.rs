@@ -42,14 +42,14 @@ fn a_wan_zone_that_accepts_input_is_an_opening() {
 }
 
 #[test]
-fn a_zone_that_is_called_router_is_not_the_router() {
+fn a_zone_named_router_is_not_the_router() {
     let own = add("zone", json!({"name": "router"}));
     let open = add("forwarding", json!({"src": "wan", "dest": "router"}));
     assert_eq!(opened(json!([own, open])), ["forward wan router"]);
 }
 
 #[test]
-fn a_zone_that_gets_a_wan_interface_is_an_opening() {
+fn adding_a_wan_interface_to_an_open_zone_is_an_opening() {
     let moved = set("firewall", &zone("lan"), json!({"network": ["lan", "wan"]}));
     assert_eq!(opened(json!([moved])), ["input lan "]);
     let masked = set("firewall", &zone("lan"), json!({"masq": "1"}));
@@ -103,7 +103,7 @@ fn a_port_forward_of_one_port_is_not_an_opening() {
 }
 
 #[test]
-fn an_earlier_opening_is_not_reported() {
+fn an_existing_opening_is_not_reported() {
     let mut packages = lab();
     let wan = zone("wan");
     let find = |of: &Section| of.name == wan;
@@ -121,9 +121,8 @@ fn an_earlier_opening_is_not_reported() {
     assert_eq!(at(json!([add("forwarding", json!({"src": "wan", "dest": "lan"}))])), 1);
 }
 
-/// Openings of the router, of a zone or of a host, by options that exclude nobody.
 #[test]
-fn an_opening_in_disguise_is_reported() {
+fn an_opening_with_options_that_exclude_nobody_is_reported() {
     let rule = |values: Value| {
         let mut all = json!({"name": "a", "src": "wan", "proto": "all", "target": "ACCEPT"});
         all.as_object_mut().unwrap().extend(values.as_object().unwrap().clone());
@@ -154,7 +153,7 @@ fn an_opening_in_disguise_is_reported() {
 }
 
 #[test]
-fn a_service_that_was_open_before_is_not_reported() {
+fn an_already_open_service_is_not_reported() {
     let mut packages = lab();
     let ssh =
         |port: &str| json!({"src": "wan", "target": "ACCEPT", "proto": "tcp", "dest_port": port});
@@ -167,7 +166,6 @@ fn a_service_that_was_open_before_is_not_reported() {
     assert_eq!((at(ssh("22")), at(ssh("20-22")), at(ssh("22 80"))), (0, 0, 1));
 }
 
-/// Returns the openings that a list of edits adds to these files.
 fn opened_in(network: &str, firewall: &str, list: Value) -> Vec<String> {
     let packages = crate::sample::packages(&[("firewall", firewall), ("network", network)]);
     let draft = Draft::new(packages, &crate::sample::edits(list)).unwrap();
@@ -239,9 +237,8 @@ config rule r4
     option src_ip friends.example
 ";
 
-/// Moves, renames, deletions and orders that let in more than before.
 #[test]
-fn an_opening_that_a_draft_uncovers_is_reported() {
+fn moving_renaming_or_deleting_sections_can_add_an_opening() {
     let opened = |list: Value| opened_in(NETWORK, FIREWALL, list);
     let op = |config: &str, op: &str, section: &str| -> Value {
         json!({"config": config, "op": op, "section": section})
@@ -303,9 +300,8 @@ fn an_opening_that_a_draft_uncovers_is_reported() {
     }
 }
 
-/// Edits that let in less, or the same in another form.
 #[test]
-fn an_edit_that_lets_in_less_is_not_reported() {
+fn an_edit_that_admits_no_more_packets_is_not_reported() {
     let opened = |list: Value| opened_in(NETWORK, FIREWALL, list);
     let set = |section: &str, values: Value| set("firewall", section, values);
     for list in [
@@ -332,9 +328,8 @@ fn an_edit_that_lets_in_less_is_not_reported() {
     }
 }
 
-/// A draft may add several sections without a name.
 #[test]
-fn an_added_section_without_a_name_does_not_hide_another() {
+fn several_added_anonymous_sections_are_all_checked() {
     let rule = |src: &str| add("rule", json!({"src": src, "target": "ACCEPT", "proto": "all"}));
     let named = json!({"config": "firewall", "op": "add", "type": "zone", "section": "new",
         "values": {"name": "other"}});
@@ -348,7 +343,7 @@ fn an_added_section_without_a_name_does_not_hide_another() {
 }
 
 #[test]
-fn a_service_that_moves_to_an_open_port_is_reported() {
+fn moving_a_service_to_an_open_port_is_reported() {
     let open = format!(
         "{FIREWALL}config rule\n option src wan\n option proto udp\n option dest_port 5300\n \
          option target ACCEPT\n"
@@ -364,7 +359,6 @@ fn a_service_that_moves_to_an_open_port_is_reported() {
     assert_eq!((count("5300"), count("5301")), (1, 0));
 }
 
-/// Packets arrive at the device, whichever interface uses it.
 #[test]
 fn an_interface_on_the_device_of_a_wan_leads_to_the_internet() {
     let opened = |list: Value| opened_in(NETWORK, FIREWALL, list);
@@ -399,7 +393,7 @@ fn an_interface_on_the_device_of_a_wan_leads_to_the_internet() {
     ] {
         assert_eq!(opened(list.clone()), [""; 0], "{list}");
     }
-    // Untagged frames at the port below PPPoE come from the modem.
+    // The port below PPPoE receives untagged frames only from the modem.
     let pppoe = NETWORK.replacen("proto dhcp", "proto pppoe", 1);
     let modem = json!([interface(json!({"proto": "static", "device": "eth1"})), lan]);
     assert_eq!(opened_in(&pppoe, FIREWALL, modem), [""; 0]);

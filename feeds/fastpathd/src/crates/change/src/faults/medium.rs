@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! A file system on which a power cut may lose operations that were not flushed, in any
-//! combination: names in folders, and bytes of files.
+//! A simulated file system. A power cut loses any combination of unflushed operations on names in
+//! folders and bytes of files.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -15,7 +15,6 @@ struct Inode {
     flushed: Vec<u8>,
 }
 
-/// A change of the names in a folder.
 #[derive(Clone)]
 enum Change {
     Link(PathBuf, usize),
@@ -26,15 +25,15 @@ enum Change {
 #[derive(Clone, Default)]
 pub(super) struct Medium {
     inodes: Vec<Inode>,
-    /// Names as programs see them.
+    /// Names that programs see.
     names: Names,
     /// Names on the medium.
     flushed: Names,
-    /// Changes that may not be on the medium, in order.
-    waiting: Vec<Change>,
+    /// Unflushed changes, in order.
+    unflushed_changes: Vec<Change>,
 }
 
-/// Bytes that a power cut may leave of a file that was not flushed.
+/// Contents that a power cut may leave in an unflushed file.
 const REMAINDERS: [fn(&Inode) -> Vec<u8>; 4] = [
     |of| of.flushed.clone(),
     |of| of.bytes.clone(),
@@ -68,7 +67,6 @@ fn missing<T>() -> io::Result<T> {
 }
 
 impl Medium {
-    /// Creates these files and folders on the medium.
     pub(super) fn with(folders: &[&str], files: &[(&str, &str)]) -> Self {
         let mut medium = Self::default();
         for folder in folders {
@@ -82,7 +80,7 @@ impl Medium {
     }
 
     pub(super) fn flush_all(&mut self) {
-        self.waiting.clear();
+        self.unflushed_changes.clear();
         self.flushed.clone_from(&self.names);
         for inode in &mut self.inodes {
             inode.flushed.clone_from(&inode.bytes);
@@ -111,7 +109,7 @@ impl Medium {
             return missing();
         }
         change.make(&mut self.names);
-        self.waiting.push(change);
+        self.unflushed_changes.push(change);
         Ok(())
     }
 
@@ -131,7 +129,6 @@ impl Medium {
         self.link(path, Inode { folder: true, ..Inode::default() })
     }
 
-    /// Overwrites a file in place.
     pub(super) fn overwrite(&mut self, path: &Path, bytes: &[u8]) -> io::Result<()> {
         let Some(&inode) = self.names.get(path) else { return missing() };
         bytes.clone_into(&mut self.inodes[inode].bytes);
@@ -152,22 +149,23 @@ impl Medium {
         let Some(&inode) = self.names.get(path) else { return missing() };
         let of = &mut self.inodes[inode];
         of.flushed.clone_from(&of.bytes);
-        let (flushed, waiting): (Vec<_>, Vec<_>) = std::mem::take(&mut self.waiting)
+        let (flushed, unflushed): (Vec<_>, Vec<_>) = std::mem::take(&mut self.unflushed_changes)
             .into_iter()
             .partition(|change: &Change| change.folder() == Some(path));
-        self.waiting = waiting;
+        self.unflushed_changes = unflushed;
         for change in flushed {
             change.make(&mut self.flushed);
         }
         Ok(())
     }
 
-    /// Removes everything below a folder, as if it had never been on the medium.
-    pub(super) fn forget(&mut self, folder: &Path) {
+    /// Removes all files below a folder in memory, which a reboot clears.
+    pub(super) fn clear_folder(&mut self, folder: &Path) {
         let stays = |path: &Path| path == folder || !path.starts_with(folder);
         self.names.retain(|path, _| stays(path));
         self.flushed.retain(|path, _| stays(path));
-        self.waiting.retain(|change| change.folder().is_none_or(|of| !of.starts_with(folder)));
+        self.unflushed_changes
+            .retain(|change| change.folder().is_none_or(|of| !of.starts_with(folder)));
     }
 
     fn unflushed(&self) -> impl Iterator<Item = usize> {
@@ -175,13 +173,12 @@ impl Medium {
         self.inodes.iter().enumerate().filter(move |(_, of)| differs(of)).map(|(number, _)| number)
     }
 
-    /// Number of states that a power cut may leave.
     pub(super) fn outcomes(&self) -> usize {
-        self.unflushed().fold(1 << self.waiting.len(), |all, _| all * REMAINDERS.len())
+        self.unflushed().fold(1 << self.unflushed_changes.len(), |all, _| all * REMAINDERS.len())
     }
 
-    /// Returns one of these states. Each operation that was not flushed has a digit in `outcome`; 0
-    /// loses all of them.
+    /// Returns one of the states that a power cut may leave. The digits of `outcome` select the
+    /// fate of each unflushed operation. 0 loses all of them.
     pub(super) fn after_power_cut(&self, mut outcome: usize) -> Self {
         let mut digit = |of: usize| {
             let digit = outcome % of;
@@ -189,12 +186,12 @@ impl Medium {
             digit
         };
         let mut names = self.flushed.clone();
-        for change in &self.waiting {
+        for change in &self.unflushed_changes {
             if digit(2) == 1 {
                 change.make(&mut names);
             }
         }
-        // A file disappears with its folder.
+        // A file is lost with its folder.
         let mut after = Names::new();
         for (path, inode) in names {
             let above = path.parent().unwrap();
@@ -212,9 +209,8 @@ impl Medium {
     }
 }
 
-/// Each combination of names and bytes is an outcome.
 #[test]
-fn an_operation_that_was_not_flushed_may_be_lost() {
+fn a_power_cut_may_lose_any_unflushed_operation() {
     let (old, new) = (Path::new("/etc/x"), Path::new("/etc/.x.new"));
     let mut medium = Medium::with(&["/etc"], &[("/etc/x", "old")]);
     medium.create(new, b"text").unwrap();
@@ -233,7 +229,7 @@ fn an_operation_that_was_not_flushed_may_be_lost() {
     assert_eq!((medium.outcomes(), texts(&medium)), (1, set(&["text"])));
     medium.unlink(old).unwrap();
     assert!(texts(&medium).contains(&None) && texts(&medium).len() == 2);
-    // A new folder is lost with everything in it.
+    // An unflushed folder is lost with its files.
     let folder = Path::new("/etc/folder");
     medium.make_folder(folder).unwrap();
     medium.create(&folder.join("y"), b"y").unwrap();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Changes on a simulated router: each step fails once, the power is cut after each operation of
-//! the kernel, and two administrators work at once.
+//! Tests changes on a simulated router with failing steps, power cuts and concurrent
+//! administrators.
 
 mod medium;
 mod power_tests;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Cuts the power after each operation of a whole change, with each operation that was not flushed
-//! lost or kept. The records must match the configuration afterwards.
+//! Cuts the power after each operation of a change, with each combination of lost operations. The
+//! records must match the configuration afterwards.
 
 use std::rc::Rc;
 
@@ -8,17 +8,16 @@ use super::medium::Medium;
 use super::router::{Fault, OLD, Router, apply, apply_edits, confirm, expire, revert, undo_edits};
 use crate::record::State;
 
-/// How a change ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Ending {
     Confirm,
     Revert,
-    /// rpcd's timer ends the change, then `settle` notices it.
+    /// rpcd's timer reverts the change before `settle` runs.
     Expire,
-    /// rpcd was restarted and no longer knows the change.
+    /// A restart of rpcd loses its rollback timer.
     Forgotten,
     Undo,
-    /// An upgrade begins before the change is confirmed.
+    /// An upgrade begins while the change is pending.
     Leave,
 }
 
@@ -32,7 +31,6 @@ const ENDINGS: [Ending; 6] = [
 ];
 
 impl Ending {
-    /// Returns the medium before the change.
     fn medium(self) -> Medium {
         let router = Router::new(Fault::None);
         if self == Self::Undo {
@@ -41,7 +39,7 @@ impl Ending {
         }
         router.medium.replace_with(|medium| {
             medium.flush_all();
-            medium.forget("/var/run".as_ref());
+            medium.clear_folder("/var/run".as_ref());
             medium.clone()
         })
     }
@@ -50,8 +48,8 @@ impl Ending {
         if self == Self::Undo { 2 } else { 1 }
     }
 
-    /// Carries out the change. Returns the state in the answer.
-    fn carry_out(self, router: &Rc<Router>) -> Option<State> {
+    /// Runs the change to this ending. Returns the state of a successful answer.
+    fn run(self, router: &Rc<Router>) -> Option<State> {
         let id = self.id();
         match self {
             Self::Undo => {
@@ -79,13 +77,15 @@ impl Ending {
             }
             Self::Leave => {
                 apply(router, "changed").ok()?;
-                crate::watch::leave_nothing(&router.store()).ok().map(|()| State::PowerCut)
+                crate::watch::roll_back_before_upgrade(&router.store())
+                    .ok()
+                    .map(|()| State::PowerCut)
             }
         }
     }
 
     /// Boots, and compares the configuration with the records.
-    fn judge(self, router: &Rc<Router>, answered: Option<State>, at: &str) {
+    fn check(self, router: &Rc<Router>, answered: Option<State>, at: &str) {
         router.boot();
         let file = router.file();
         let name = ["'gateway'", "'changed'"].map(|name| file.contains(name));
@@ -107,17 +107,17 @@ impl Ending {
 }
 
 #[test]
-fn after_a_power_cut_the_records_match_the_configuration() {
+fn records_match_the_configuration_after_a_power_cut() {
     for ending in ENDINGS {
         let medium = ending.medium();
         let whole = Router::with(medium.clone(), Fault::None);
-        assert!(ending.carry_out(&whole).is_some(), "{ending:?}");
+        assert!(ending.run(&whole).is_some(), "{ending:?}");
         let mut cases = 0;
         for cut in 0..=whole.steps.get() {
             let router = Router::with(medium.clone(), Fault::PowerCut(cut));
-            let answered = ending.carry_out(&router);
+            let answered = ending.run(&router);
             for (outcome, router) in router.after_power_cut().iter().enumerate() {
-                ending.judge(router, answered, &format!("{ending:?}, {cut}, {outcome}"));
+                ending.check(router, answered, &format!("{ending:?}, {cut}, {outcome}"));
                 cases += 1;
             }
         }
@@ -126,23 +126,23 @@ fn after_a_power_cut_the_records_match_the_configuration() {
 }
 
 #[test]
-fn the_power_may_fail_again_during_the_rollback_at_boot() {
+fn a_rollback_at_boot_survives_another_power_cut() {
     for ending in ENDINGS {
         let medium = ending.medium();
         let whole = Router::with(medium.clone(), Fault::None);
-        ending.carry_out(&whole);
+        ending.run(&whole);
         for cut in 0..=whole.steps.get() {
             let router = Router::with(medium.clone(), Fault::PowerCut(cut));
-            let answered = ending.carry_out(&router);
-            // The extremes: nothing or everything that was not flushed is on the medium.
+            let answered = ending.run(&router);
+            // The outcomes with no and with all unflushed operations on the medium.
             let outcomes = router.after_power_cut();
             for first in [&outcomes[0], &outcomes[outcomes.len() - 1]] {
                 for again in 0.. {
                     let router =
                         Router::with(first.medium.borrow().clone(), Fault::PowerCut(again));
-                    let done = crate::watch::put_back(&router.store()).is_ok();
+                    let done = crate::watch::roll_back_at_boot(&router.store()).is_ok();
                     for router in router.after_power_cut() {
-                        ending.judge(&router, answered, &format!("{ending:?}, {cut}, {again}"));
+                        ending.check(&router, answered, &format!("{ending:?}, {cut}, {again}"));
                     }
                     if done && router.steps.get() < again {
                         break;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! A router in memory: files on a medium, rpcd, one fault, and calls of its administrators.
+//! A simulated router: files on a medium, rpcd, one fault, and calls of administrators.
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
@@ -20,8 +20,8 @@ use crate::edit::{Edit, read_edits};
 use crate::host::{Held, Host};
 use crate::record::{Pending, State};
 use crate::store::Store;
-use crate::transaction::{Changes, Order};
-use crate::watch::put_back;
+use crate::transaction::{ChangeRequest, Changes};
+use crate::watch::roll_back_at_boot;
 use ::uci::text;
 use ::uci::{Package, Packages};
 
@@ -29,21 +29,19 @@ const SECONDS: u64 = 30;
 pub(super) const OLD: &str = "config system 'main'\n\toption hostname 'gateway'\n";
 pub(super) const CONFIG: &str = "/etc/config/system";
 
-/// A fault, and the number of the step at which it occurs, from 1. Operations of the kernel and
-/// calls are steps.
+/// A fault at a step, from 1. File operations and calls are steps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Fault {
     None,
-    /// The step is refused and has no effect.
+    /// The step fails without effect.
     Refused(usize),
-    /// The step is done, but its answer is lost.
+    /// The step succeeds, but its answer is lost.
     Unanswered(usize),
     /// The power fails after the step.
     PowerCut(usize),
 }
 
-/// An action of another client at a step.
-pub(super) type Meanwhile = Box<dyn FnOnce()>;
+pub(super) type Interruption = Box<dyn FnOnce()>;
 
 pub(super) struct Router {
     pub(super) medium: RefCell<Medium>,
@@ -51,16 +49,15 @@ pub(super) struct Router {
     pub(super) fault: Cell<Fault>,
     pub(super) steps: Cell<usize>,
     locked: Rc<Cell<bool>>,
-    /// Edits staged by each session.
     staged: RefCell<BTreeMap<String, Vec<Value>>>,
-    /// Session that has applied a change, and the file before it.
+    /// Session of the applied change, and the file before the change.
     pub(super) applied: RefCell<Option<(String, Vec<u8>)>>,
     made: Cell<usize>,
-    /// The disk is full: rpcd writes nothing, reports success, and empties the files that it
-    /// restores.
+    /// The disk is full. rpcd still reports success, does not write, and truncates the files that
+    /// it restores.
     pub(super) full: Cell<bool>,
-    /// Action that runs once, at the step with this number.
-    pub(super) meanwhile: RefCell<Option<(usize, Meanwhile)>>,
+    /// Step number and action of another client.
+    pub(super) interruption: RefCell<Option<(usize, Interruption)>>,
 }
 
 impl Router {
@@ -69,7 +66,7 @@ impl Router {
         Self::with(Medium::with(&folders, &[(CONFIG, OLD)]), fault)
     }
 
-    /// Returns a router that has just started.
+    /// Returns a router after boot.
     pub(super) fn with(medium: Medium, fault: Fault) -> Rc<Self> {
         Rc::new(Self {
             medium: RefCell::new(medium),
@@ -81,7 +78,7 @@ impl Router {
             applied: RefCell::default(),
             made: Cell::default(),
             full: Cell::default(),
-            meanwhile: RefCell::default(),
+            interruption: RefCell::default(),
         })
     }
 
@@ -108,14 +105,14 @@ impl Router {
         }
         let number = self.steps.get() + 1;
         self.steps.set(number);
-        let due = self.meanwhile.borrow_mut().take_if(|(at, _)| *at == number);
+        let due = self.interruption.borrow_mut().take_if(|(at, _)| *at == number);
         if let Some((_, run)) = due {
             run();
         }
         Ok(number)
     }
 
-    /// Begins a step. Fails if the step is refused; returns `None` if its answer is lost.
+    /// Begins a step. Fails if the step fails, and returns `None` if its answer is lost.
     fn step(&self) -> Result<Option<()>, ()> {
         let number = self.count()?;
         match self.fault.get() {
@@ -127,35 +124,34 @@ impl Router {
         }
     }
 
-    /// Runs a file operation, which has no answer that could be lost.
+    /// Runs a file operation as a step.
     fn operate(&self, operation: impl FnOnce(&mut Medium) -> io::Result<()>) -> io::Result<()> {
         self.step().map_err(|()| io::Error::other("no space left"))?;
         operation(&mut self.medium.borrow_mut())
     }
 
-    /// Runs an operation in the middle of a call of rpcd, where only the power may fail.
+    /// Runs a file operation of rpcd, where only the power may fail.
     fn rpcd(&self, operation: impl FnOnce(&mut Medium) -> io::Result<()>) -> Result<(), Status> {
         self.count().map_err(|()| Status::UnknownError)?;
         operation(&mut self.medium.borrow_mut()).map_err(|_| Status::UnknownError)
     }
 
-    /// Returns each router that a power cut at this moment may leave, before anything runs on it.
+    /// Returns the routers before boot, one for each outcome of a power cut at this moment.
     pub(super) fn after_power_cut(&self) -> Vec<Rc<Self>> {
         let mut medium = self.medium.borrow().clone();
-        medium.forget(Path::new("/var/run"));
+        medium.clear_folder(Path::new("/var/run"));
         let outcomes = (0..medium.outcomes()).map(|outcome| medium.after_power_cut(outcome));
         outcomes.map(|medium| Self::with(medium, Fault::None)).collect()
     }
 
-    /// Restores the power and boots.
     pub(super) fn boot(self: &Rc<Self>) {
         self.fault.set(Fault::None);
-        self.medium.borrow_mut().forget(Path::new("/var/run"));
+        self.medium.borrow_mut().clear_folder(Path::new("/var/run"));
         self.staged.borrow_mut().clear();
         self.applied.borrow_mut().take();
         self.locked.set(false);
         self.up_ms.set(0);
-        put_back(&self.store()).unwrap();
+        roll_back_at_boot(&self.store()).unwrap();
     }
 
     fn packages(&self, session: &str) -> Result<Packages, Status> {
@@ -187,7 +183,7 @@ impl Router {
                 let after = text(&self.packages(session)?["system"]);
                 let before = self.file().into_bytes();
                 if !self.full.get() {
-                    // uci does not flush the folder either.
+                    // uci does not flush the folder.
                     let new = Path::new("/etc/config/.system.uci-Xa3b9c");
                     let config = Path::new(CONFIG);
                     self.rpcd(|medium| medium.create(new, after.as_bytes()))?;
@@ -250,10 +246,10 @@ impl Callee for Router {
             |status| BusError::from(CallError::Status { request: request.clone(), status });
         let answered = match self.step() {
             Err(()) => Err(status(Status::UnknownError)),
-            Ok(heard) => {
+            Ok(delivered) => {
                 let answer = self.answer(path, method, args).map_err(status);
                 let lost = BusError::from(CallError::Timeout { request: request.clone(), waited });
-                heard.map_or(Err(lost), |()| answer)
+                delivered.map_or(Err(lost), |()| answer)
             }
         };
         Box::pin(std::future::ready(answered))
@@ -332,27 +328,27 @@ pub(super) fn edits(name: &str) -> Vec<Edit> {
         .unwrap()
 }
 
-/// Applies a new host name as root.
 pub(super) fn apply(router: &Rc<Router>, name: &str) -> Result<Pending, Refusal> {
     apply_edits(router, edits(name))
 }
 
-/// Returns the router's configuration.
 pub(super) fn packages(router: &Rc<Router>) -> Packages {
     let Value::Object(values) = config::parse_uci(&router.file()).unwrap() else { panic!() };
     Packages::from([("system".to_owned(), Package::read(&values))])
 }
 
-/// Applies edits as root.
 pub(super) fn apply_edits(router: &Rc<Router>, edits: Vec<Edit>) -> Result<Pending, Refusal> {
     let bus = router.bus();
     wait(async {
         let caller = Caller::of(&bus, None).await?;
         let changes = Changes::of(&bus, router.store())?;
-        changes.nobody_waits().await?;
+        changes.refuse_if_pending().await?;
         let (draft, note) = (Draft::new(packages(router), &edits).unwrap(), String::new());
         changes
-            .apply(&caller, Order { edits, draft, seconds: SECONDS, note, end_connections: false })
+            .apply(
+                &caller,
+                ChangeRequest { edits, draft, seconds: SECONDS, note, end_connections: false },
+            )
             .await
     })
 }
@@ -365,8 +361,8 @@ pub(super) fn confirm(router: &Rc<Router>, id: u64) -> Result<(), Refusal> {
     })
 }
 
-/// Lets the time to confirm pass and makes a call afterwards.
-pub(super) fn run_out_of_time(router: &Rc<Router>) {
+/// Ends the fault, and lets the change expire.
+pub(super) fn expire_unconfirmed(router: &Rc<Router>) {
     router.fault.set(Fault::None);
     expire(router).unwrap();
 }
@@ -377,7 +373,6 @@ pub(super) fn expire(router: &Rc<Router>) -> Result<(), Refusal> {
     wait(async { Changes::of(&bus, router.store())?.waiting().await.map(drop) })
 }
 
-/// Returns the edits that undo a confirmed change.
 pub(super) fn undo_edits(router: &Rc<Router>, id: u64) -> Vec<Edit> {
     let record = router.store().record(id).unwrap().unwrap();
     crate::undo::inverse(&record.draft, &packages(router)).unwrap()
@@ -395,24 +390,24 @@ pub(super) fn state(router: &Rc<Router>) -> Option<State> {
     router.store().record(1).unwrap().map(|record| record.state)
 }
 
-pub(super) fn has_new(router: &Router) -> bool {
+pub(super) fn is_changed(router: &Router) -> bool {
     let file = router.file();
     assert!(file == OLD || file.contains("'changed'"), "{file}");
     file != OLD
 }
 
-/// Returns the number of steps of an apply, and of an apply with its confirm, without faults.
+/// Returns the number of steps of an apply, and of an apply with confirm.
 pub(super) fn steps() -> (usize, usize) {
     let router = Router::new(Fault::None);
     let id = apply(&router, "changed").unwrap().head.id;
     let applied = router.steps.get();
     confirm(&router, id).unwrap();
-    assert!(has_new(&router) && state(&router) == Some(State::Confirmed));
+    assert!(is_changed(&router) && state(&router) == Some(State::Confirmed));
     (applied, router.steps.get())
 }
 
-/// Returns the code of the refusal to open the changes, if any.
-pub(super) fn opened(router: &Rc<Router>) -> Option<&'static str> {
+/// Returns the code of the refusal if the changes cannot be opened.
+pub(super) fn refusal_to_open(router: &Rc<Router>) -> Option<&'static str> {
     let bus = router.bus();
     Changes::of(&bus, router.store()).err().map(|refusal| refusal.code)
 }

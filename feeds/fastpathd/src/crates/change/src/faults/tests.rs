@@ -1,77 +1,73 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Lets each step of a change fail once, cuts the power after each, and interleaves two
-//! administrators.
+//! Tests a failure and a power cut at each step of a change, and concurrent administrators.
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::rc::Rc;
 
 use super::router::{
-    Fault, OLD, Router, apply, confirm, has_new, opened, run_out_of_time, state, steps,
+    Fault, OLD, Router, apply, confirm, expire_unconfirmed, is_changed, refusal_to_open, state,
+    steps,
 };
 use crate::record::State;
-use crate::watch::{leave_nothing, put_back};
+use crate::watch::{roll_back_at_boot, roll_back_before_upgrade};
 
-/// After a failure during apply nothing is changed, or the change is reverted in time.
 #[test]
-fn a_failed_step_of_an_apply_leaves_no_change_behind() {
+fn a_failed_step_of_an_apply_leaves_the_old_configuration() {
     let (applied, _) = steps();
     let faults = (1..=applied).flat_map(|at| [Fault::Refused(at), Fault::Unanswered(at)]);
     for fault in faults {
         let router = Router::new(fault);
         let outcome = apply(&router, "changed");
         let waits = router.store().pending().unwrap().is_some();
-        assert_eq!(has_new(&router), waits, "{fault:?}: each change has its record");
+        assert_eq!(is_changed(&router), waits, "{fault:?}: each change has its record");
         assert!(waits || outcome.is_err(), "{fault:?}");
-        run_out_of_time(&router);
+        expire_unconfirmed(&router);
         assert_eq!(router.file(), OLD, "{fault:?}");
         assert_eq!(state(&router).is_some(), waits, "{fault:?}");
-        // The next change is not blocked.
         let id = apply(&router, "changed").unwrap().head.id;
         confirm(&router, id).unwrap();
-        assert!(has_new(&router), "{fault:?}");
+        assert!(is_changed(&router), "{fault:?}");
     }
 }
 
 #[test]
-fn a_change_whose_apply_got_no_answer_keeps_its_record() {
+fn an_unanswered_apply_keeps_the_record_of_its_change() {
     let (applied, _) = steps();
     let unanswered = (1..=applied).filter(|at| {
         let router = Router::new(Fault::Unanswered(*at));
         let outcome = apply(&router, "changed");
         let unknown = outcome.is_err_and(|refusal| refusal.cause.code == "unknown");
-        assert!(!unknown || has_new(&router), "step {at}");
+        assert!(!unknown || is_changed(&router), "step {at}");
         if unknown {
-            // A user who finds the change in force can confirm it.
+            // The change may be in force, so it can be confirmed.
             confirm(&router, 1).unwrap();
-            assert_eq!((has_new(&router), state(&router)), (true, Some(State::Confirmed)));
+            assert_eq!((is_changed(&router), state(&router)), (true, Some(State::Confirmed)));
         }
         unknown
     });
     assert_eq!(unanswered.count(), 1, "the answer of uci apply");
 }
 
-/// If a step of a confirm fails, the change is kept or reverted, and its record says which.
 #[test]
-fn after_a_failed_step_of_a_confirm_the_record_matches_the_configuration() {
+fn the_record_matches_the_configuration_after_a_failed_confirm() {
     let (applied, confirmed) = steps();
     for at in applied + 1..=confirmed {
         for fault in [Fault::Refused(at), Fault::Unanswered(at)] {
             let router = Router::new(fault);
             apply(&router, "changed").unwrap();
             let outcome = confirm(&router, 1);
-            run_out_of_time(&router);
+            expire_unconfirmed(&router);
             let kept = state(&router).is_none_or(|state| state == State::Confirmed);
-            assert_eq!(has_new(&router), kept, "{fault:?}");
+            assert_eq!(is_changed(&router), kept, "{fault:?}");
             assert!(kept || outcome.is_err(), "{fault:?}");
             assert!(router.store().pending().unwrap().is_none(), "{fault:?}");
         }
     }
 }
 
-/// A power cut reverts a change until it is confirmed, but not afterwards.
 #[test]
-fn a_power_cut_reverts_a_change_until_it_is_confirmed() {
+fn a_power_cut_reverts_only_an_unconfirmed_change() {
     let (applied, confirmed) = steps();
     let mut ends = BTreeSet::new();
     for at in 0..=confirmed {
@@ -79,12 +75,12 @@ fn a_power_cut_reverts_a_change_until_it_is_confirmed() {
         let done = apply(&router, "changed").is_ok_and(|_| confirm(&router, 1).is_ok());
         router.boot();
         let state = state(&router);
-        assert_eq!(has_new(&router), state == Some(State::Confirmed), "step {at}: {state:?}");
-        assert!(!done || has_new(&router), "step {at}");
-        assert!(at > applied || !has_new(&router), "step {at}");
+        assert_eq!(is_changed(&router), state == Some(State::Confirmed), "step {at}: {state:?}");
+        assert!(!done || is_changed(&router), "step {at}");
+        assert!(at > applied || !is_changed(&router), "step {at}");
         assert!(router.store().pending().unwrap().is_none(), "step {at}");
         ends.insert(state.map(State::name));
-        // Another boot does nothing.
+        // A second boot changes nothing.
         let file = router.file();
         router.boot();
         assert_eq!(router.file(), file, "step {at}");
@@ -93,48 +89,45 @@ fn a_power_cut_reverts_a_change_until_it_is_confirmed() {
     assert_eq!(ends, BTreeSet::from(all), "each end is reached");
 }
 
-/// The power fails again while the old files are written at boot.
 #[test]
-fn the_power_may_fail_again_at_boot() {
+fn a_second_power_cut_at_boot_does_not_lose_the_old_configuration() {
     let router = Router::new(Fault::None);
     apply(&router, "changed").unwrap();
     for cut in 0..8 {
         router.steps.set(0);
         router.fault.set(Fault::PowerCut(cut));
-        let _ = put_back(&router.store());
+        let _ = roll_back_at_boot(&router.store());
         router.fault.set(Fault::None);
     }
     router.boot();
     assert_eq!((router.file().as_str(), state(&router)), (OLD, Some(State::PowerCut)));
 }
 
-/// A second administrator opens the changes at each step of the first one's change.
 #[test]
-fn a_second_administrator_is_refused_at_each_step() {
+fn a_concurrent_administrator_is_refused_at_each_step() {
     let (_, confirmed) = steps();
     for at in 1..=confirmed {
         let router = Router::new(Fault::None);
         let second = Rc::new(RefCell::new(None));
         let (other, outcome) = (router.clone(), second.clone());
         let run = move || {
-            *outcome.borrow_mut() = Some(opened(&other));
+            *outcome.borrow_mut() = Some(refusal_to_open(&other));
         };
-        *router.meanwhile.borrow_mut() = Some((at, Box::new(run)));
+        *router.interruption.borrow_mut() = Some((at, Box::new(run)));
         apply(&router, "changed").unwrap();
         confirm(&router, 1).unwrap();
-        let code = second.borrow_mut().take().expect("it ran");
+        let code = second.borrow_mut().take().expect("a result of the second administrator");
         assert_eq!(code, Some("busy"), "step {at}");
-        assert_eq!((has_new(&router), state(&router)), (true, Some(State::Confirmed)));
+        assert_eq!((is_changed(&router), state(&router)), (true, Some(State::Confirmed)));
     }
-    // Between apply and confirm, the first administrator's change is pending.
     let router = Router::new(Fault::None);
     apply(&router, "changed").unwrap();
     assert_eq!(apply(&router, "other").map(drop).map_err(|of| of.code), Err("pending"));
     confirm(&router, 1).unwrap();
-    assert!(has_new(&router));
+    assert!(is_changed(&router));
 }
 
-/// libuci leaves the old file when the disk is full, and rpcd does not report it.
+// libuci keeps the old file on a full disk, and rpcd does not report the failure.
 #[test]
 fn a_change_that_rpcd_could_not_write_is_refused() {
     let router = Router::new(Fault::None);
@@ -143,18 +136,17 @@ fn a_change_that_rpcd_could_not_write_is_refused() {
     assert_eq!((refused.code, refused.cause.code), ("failed", "file"));
     assert_eq!((router.file().as_str(), state(&router)), (OLD, Some(State::Reverted)));
     assert!(router.store().pending().unwrap().is_none() && router.applied.borrow().is_none());
-    // The disk is full only when rpcd restores the old file.
+    // The disk becomes full before rpcd restores the old file.
     let router = Router::new(Fault::None);
     apply(&router, "changed").unwrap();
     router.full.set(true);
-    run_out_of_time(&router);
+    expire_unconfirmed(&router);
     assert_eq!((router.file().as_str(), state(&router)), (OLD, Some(State::Expired)));
 }
 
-/// rpcd empties a file when it restores it on a full disk, where there is no room for our copy
-/// either.
+// On a full disk, rpcd truncates the file that it restores, and our copy cannot be written either.
 #[test]
-fn a_change_left_in_force_by_a_full_disk_is_reverted_once_there_is_room() {
+fn a_change_that_a_full_disk_left_in_force_is_reverted_later() {
     let mut late = 0;
     for step in 0..60 {
         let router = Router::new(Fault::Refused(step));
@@ -169,9 +161,9 @@ fn a_change_left_in_force_by_a_full_disk_is_reverted_once_there_is_room() {
     assert!(late > 0);
 }
 
-/// rpcd has one change at a time for all clients, and ours must not end that of a browser.
+// rpcd has one pending change for all clients.
 #[test]
-fn a_change_made_elsewhere_stays() {
+fn a_pending_change_of_another_client_is_not_ended() {
     let router = Router::new(Fault::None);
     *router.applied.borrow_mut() = Some(("luci".to_owned(), OLD.into()));
     let refused = apply(&router, "changed").map(drop);
@@ -181,17 +173,17 @@ fn a_change_made_elsewhere_stays() {
     assert!(router.store().pending().unwrap().is_none());
 }
 
-/// The upgrade fails, and the router keeps running with rpcd's timer.
+// The upgrade fails, and the router continues to run.
 #[test]
-fn a_change_that_ended_before_an_upgrade_cannot_be_confirmed() {
+fn a_change_that_ended_before_a_failed_upgrade_cannot_be_confirmed() {
     let router = Router::new(Fault::None);
     apply(&router, "changed").unwrap();
-    leave_nothing(&router.store()).unwrap();
-    assert!(!has_new(&router));
+    roll_back_before_upgrade(&router.store()).unwrap();
+    assert!(!is_changed(&router));
     assert_eq!(confirm(&router, 1).unwrap_err().code, "gone");
     let (_, before) = router.applied.borrow_mut().take().unwrap();
     router.copy_back(&before).unwrap();
-    run_out_of_time(&router);
+    expire_unconfirmed(&router);
     assert_eq!((router.file().as_str(), state(&router)), (OLD, Some(State::PowerCut)));
     assert_eq!(apply(&router, "changed").unwrap().head.id, 2);
 }

@@ -5,13 +5,12 @@ use super::*;
 use crate::edit::read_edits;
 use crate::sample::{FIREWALL, NETWORK, packages};
 
-/// Returns a draft with one edit of the sample's network.
 fn draft(edit: Value) -> Draft {
     let packages = packages(&[("network", NETWORK), ("firewall", FIREWALL)]);
     Draft::new(packages, &read_edits(&[edit]).unwrap()).unwrap()
 }
 
-/// Returns a kernel in which br-lan.10 has an address, and lan1 is tagged in these VLANs.
+/// Returns the state of a router: an address of br-lan.10, and tagged VLANs of lan1.
 fn seen(address: &str, tagged: &[u64]) -> Seen {
     let vlans: Vec<Value> =
         tagged.iter().map(|vid| json!({"vid": vid, "tagged": true, "pvid": false})).collect();
@@ -30,7 +29,7 @@ fn set(section: &str, values: &Value) -> Value {
 }
 
 #[test]
-fn an_address_is_in_force_once_the_device_has_it_and_no_other() {
+fn an_address_is_in_force_once_it_is_the_devices_only_address() {
     let draft = draft(set("lan", &json!({"ipaddr": "10.10.99.1/24"})));
     let result = |address: &str| in_force(&draft, 0, &seen(address, &[]));
     assert_eq!(result("10.10.10.1/24"), Some(false));
@@ -39,7 +38,7 @@ fn an_address_is_in_force_once_the_device_has_it_and_no_other() {
 }
 
 #[test]
-fn a_vlan_is_in_force_once_its_ports_are_in_it() {
+fn a_vlan_is_in_force_once_its_ports_are_members() {
     let values = json!({"device": "br-lan", "vlan": "77", "ports": ["lan1:t", "absent:t"]});
     let add = json!({"config": "network", "op": "add", "type": "bridge-vlan", "values": values});
     let draft = draft(add);
@@ -48,7 +47,7 @@ fn a_vlan_is_in_force_once_its_ports_are_in_it() {
 }
 
 #[test]
-fn an_ssid_is_in_force_once_its_radio_is_up_with_it() {
+fn an_ssid_is_in_force_once_its_radio_is_up() {
     let wireless = "
 config wifi-device 'radio0'
 config wifi-iface 'guests'
@@ -79,13 +78,13 @@ config wifi-iface 'guests'
 }
 
 #[test]
-fn a_change_without_a_fact_is_unknown() {
+fn the_state_of_a_change_without_a_fact_is_unknown() {
     let draft = draft(set("lan", &json!({"metric": "7"})));
     assert_eq!(in_force(&draft, 0, &seen("10.10.10.1/24", &[])), None);
 }
 
 #[test]
-fn the_firewall_is_in_force_once_it_was_loaded_after_the_change() {
+fn the_firewall_is_in_force_after_the_next_reload() {
     let rule = json!({"config": "firewall", "op": "add", "type": "rule", "values": {"name": "x"}});
     let draft = draft(rule);
     let result = |firewall_ms| in_force(&draft, 50, &Seen { firewall_ms, ..Seen::default() });
@@ -93,7 +92,7 @@ fn the_firewall_is_in_force_once_it_was_loaded_after_the_change() {
 }
 
 #[test]
-fn rules_that_are_being_loaded_are_not_in_force() {
+fn the_firewall_is_not_in_force_during_a_reload() {
     let folder = std::env::temp_dir().join(format!("fastpath-force-{}", std::process::id()));
     std::fs::create_dir_all(&folder).unwrap();
     let path = |name: &str| folder.join(name).to_str().unwrap().to_owned();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Rules, and the verdicts of firewall4 b6e5157 on connections from the zone `lan`: `a` for
-//! accepted, `r` for refused, `-` if the rule does not match or is left out.
+//! Compares rules with verdicts of firewall4 b6e5157 on connections from the zone `lan`: `a`
+//! accepts, `r` refuses, `-` does not match or is skipped.
 
 use serde_json::{Value, json};
 
@@ -18,7 +18,7 @@ config interface 'iot'
     list ipaddr '10.10.20.1/24'
 ";
 
-/// Returns a LAN zone with this policy, and a rule.
+/// Returns a firewall with a LAN zone of this policy and a rule.
 fn firewall(policy: &str, rule: &Value) -> Package {
     let mut rule = rule.clone();
     rule[".type"] = "rule".into();
@@ -65,7 +65,7 @@ fn a_rule_has_the_same_verdict_as_in_fw4() {
 }
 
 #[test]
-fn rules_for_every_zone_come_first() {
+fn rules_for_all_zones_precede_rules_for_one_zone() {
     let mut packages = packages(&[
         ("network", NETWORK),
         (

@@ -10,7 +10,6 @@ use crate::draft::Draft;
 use crate::record::{Head, State};
 use crate::sample::draft;
 
-/// A folder for one test.
 struct Folder(PathBuf);
 
 impl Folder {
@@ -40,7 +39,7 @@ fn pending(id: u64) -> Pending {
 }
 
 #[test]
-fn a_stored_record_is_read_unchanged() {
+fn reading_a_stored_record_returns_it_unchanged() {
     let folder = Folder::new("records");
     let store = Store::below(&folder.0);
     assert!(store.pending().unwrap().is_none() && store.records().unwrap().is_empty());
@@ -60,10 +59,8 @@ fn a_stored_record_is_read_unchanged() {
     assert!(store.record(1).unwrap().is_none());
 }
 
-/// A record has the files before and after the change, and a router's flash may have a few
-/// megabytes.
 #[test]
-fn keeps_fewer_records_if_they_are_long() {
+fn limits_the_total_size_of_records() {
     let folder = Folder::new("long");
     let store = Store::below(&folder.0);
     let long = |id, bytes| {
@@ -103,7 +100,7 @@ fn a_broken_record_is_skipped() {
 }
 
 #[test]
-fn a_configuration_keeps_its_mode() {
+fn replacing_a_configuration_file_keeps_its_mode() {
     let folder = Folder::new("config");
     let store = Store::below(&folder.0);
     let path = folder.0.join("etc/config/network");
@@ -128,22 +125,22 @@ fn a_lock_is_released_with_its_holder() {
 }
 
 #[test]
-fn after_a_power_cut_the_old_files_are_back() {
+fn a_boot_after_a_power_cut_restores_the_old_files() {
     let folder = Folder::new("power");
     let store = Store::below(&folder.0);
     store.set_pending(&pending(4)).unwrap();
     store.set_config("network", b"config new\n").unwrap();
-    crate::watch::put_back(&store).unwrap();
+    crate::watch::roll_back_at_boot(&store).unwrap();
     assert_eq!(store.config("network").unwrap().unwrap(), b"config x\n");
     assert_eq!(store.record(4).unwrap().unwrap().state, State::PowerCut);
     assert!(store.pending().unwrap().is_none());
-    // Another boot finds nothing to do.
+    // A second boot changes nothing.
     store.set_config("network", b"config newer\n").unwrap();
-    crate::watch::put_back(&store).unwrap();
+    crate::watch::roll_back_at_boot(&store).unwrap();
     assert_eq!(store.config("network").unwrap().unwrap(), b"config newer\n");
 }
 
-/// Returns the store of one build of the system, with the pending change of another one.
+/// Returns a store with the pending change of another build of the system.
 fn upgraded(name: &str) -> (Folder, Store) {
     let folder = Folder::new(name);
     let store = Store::below(&folder.0);
@@ -158,7 +155,6 @@ fn upgraded(name: &str) -> (Folder, Store) {
     (folder, store)
 }
 
-/// Returns a file before or after a change.
 fn text(config: &str, pending: &Pending, after: bool) -> String {
     let Draft { before, after: new, .. } = &pending.draft;
     ::uci::text(if after { &new[config] } else { &before[config] })
@@ -168,16 +164,16 @@ fn text(config: &str, pending: &Pending, after: bool) -> String {
 fn a_change_of_another_system_is_rolled_back_if_the_file_was_not_edited() {
     let (_folder, store) = upgraded("upgraded");
     let pending = store.pending().unwrap().unwrap();
-    // uci may write the same content in another form.
+    // uci may format the same content differently.
     let new = format!("# by uci\n{}", text("network", &pending, true));
     store.set_config("network", new.as_bytes()).unwrap();
-    crate::watch::put_back(&store).unwrap();
+    crate::watch::roll_back_at_boot(&store).unwrap();
     let now = store.config("network").unwrap().unwrap();
     assert_eq!(String::from_utf8(now).unwrap(), text("network", &pending, false));
     assert_eq!(store.record(4).unwrap().unwrap().state, State::PowerCut);
 }
 
-/// The system in between had no fastpath, which is installed much later.
+// fastpath was removed and reinstalled much later.
 #[test]
 fn a_stale_change_of_another_system_does_not_replace_later_edits() {
     let (_folder, store) = upgraded("stale");
@@ -185,14 +181,13 @@ fn a_stale_change_of_another_system_does_not_replace_later_edits() {
     let edited = text("network", &pending, true) + "\nconfig interface 'later'\n";
     store.set_config("network", edited.as_bytes()).unwrap();
     assert!(store.restore(&pending, None).unwrap().is_empty());
-    crate::watch::put_back(&store).unwrap();
+    crate::watch::roll_back_at_boot(&store).unwrap();
     assert_eq!(store.config("network").unwrap().unwrap(), edited.as_bytes());
     assert!(store.pending().unwrap().is_none(), "it is dropped");
 }
 
-/// An unreadable file is not an edit.
 #[test]
-fn a_damaged_file_is_replaced_on_another_system_too() {
+fn a_damaged_file_is_also_replaced_on_another_system() {
     let (_folder, store) = upgraded("damaged");
     let pending = store.pending().unwrap().unwrap();
     for damaged in ["", "config interface 'x\n", "\u{0}\u{0}"] {
@@ -202,24 +197,24 @@ fn a_damaged_file_is_replaced_on_another_system_too() {
 }
 
 #[test]
-fn a_change_ends_before_an_upgrade() {
+fn a_pending_change_is_rolled_back_before_an_upgrade() {
     let folder = Folder::new("leave");
     let store = Store::below(&folder.0);
-    crate::watch::leave_nothing(&store).unwrap();
+    crate::watch::roll_back_before_upgrade(&store).unwrap();
     assert!(store.records().unwrap().is_empty(), "nothing waits");
     store.set_pending(&pending(4)).unwrap();
     store.set_config("network", b"config new\n").unwrap();
     let applied = BTreeMap::from([("network".to_owned(), FileText(b"config new\n".to_vec()))]);
     let running = Running { id: 4, session: "s".into(), until_up_ms: 7, applied };
     store.set_running(&running).unwrap();
-    crate::watch::leave_nothing(&store).unwrap();
+    crate::watch::roll_back_before_upgrade(&store).unwrap();
     assert_eq!(store.config("network").unwrap().unwrap(), b"config x\n");
     assert_eq!(store.record(4).unwrap().unwrap().state, State::PowerCut);
     assert!(store.pending().unwrap().is_none() && store.running().unwrap().is_none());
     assert!(store.lock().unwrap().is_some(), "the lock is free");
 }
 
-/// The removal of the pending file was not flushed, or the file came with a backup.
+// The file of an ended change reappears if its removal was not flushed, or from a backup.
 #[test]
 fn an_ended_change_is_not_rolled_back() {
     let folder = Folder::new("ended");
@@ -228,7 +223,7 @@ fn an_ended_change_is_not_rolled_back() {
         store.set_config("network", b"config new\n").unwrap();
         store.set_pending(&pending(4)).unwrap();
         store.add_record(&pending(newest).ended(state)).unwrap();
-        crate::watch::put_back(&store).unwrap();
+        crate::watch::roll_back_at_boot(&store).unwrap();
         assert_eq!(store.config("network").unwrap().unwrap(), b"config new\n");
         assert_eq!(store.record(newest).unwrap().unwrap().state, state);
         assert!(!folder.0.join("etc/fastpath/changes/pending.json").exists());
@@ -237,7 +232,7 @@ fn an_ended_change_is_not_rolled_back() {
 }
 
 #[test]
-fn later_edits_of_a_file_stay() {
+fn a_rollback_keeps_later_edits_of_a_file() {
     let folder = Folder::new("since");
     let store = Store::below(&folder.0);
     let applied = BTreeMap::from([("network".to_owned(), FileText(b"config new\n".to_vec()))]);
@@ -249,7 +244,7 @@ fn later_edits_of_a_file_stay() {
     let restored = store.restore(&pending(1), Some(&applied)).unwrap();
     assert_eq!(restored, ["network"]);
     assert_eq!(store.config("network").unwrap().unwrap(), b"config x\n");
-    // The old text, cut short by a full disk.
+    // A full disk truncates the old text.
     for text in ["", "config"] {
         store.set_config("network", text.as_bytes()).unwrap();
         assert_eq!(store.restore(&pending(1), Some(&applied)).unwrap(), ["network"]);
@@ -258,7 +253,7 @@ fn later_edits_of_a_file_stay() {
 }
 
 #[test]
-fn a_broken_pending_file_is_moved_aside_and_blocks_nothing() {
+fn an_invalid_pending_file_is_moved_aside_and_does_not_block_changes() {
     let folder = Folder::new("broken");
     let store = Store::below(&folder.0);
     store.set_pending(&pending(3)).unwrap();
@@ -269,9 +264,9 @@ fn a_broken_pending_file_is_moved_aside_and_blocks_nothing() {
         assert_eq!(fs::read_to_string(kept.join("pending.broken")).unwrap(), text);
         assert!(!kept.join("pending.json").exists());
     }
-    // The boot moves the file aside, too.
+    // The boot also moves the file aside.
     fs::write(kept.join("pending.json"), "{").unwrap();
-    crate::watch::put_back(&store).unwrap();
+    crate::watch::roll_back_at_boot(&store).unwrap();
     assert!(store.records().unwrap().is_empty());
     store.set_pending(&pending(4)).unwrap();
     assert_eq!(store.pending().unwrap().unwrap().head.id, 4);
@@ -283,21 +278,21 @@ fn a_change_ends_even_if_it_cannot_be_recorded() {
     let store = Store::below(&folder.0);
     store.set_config("network", b"new").unwrap();
     store.set_pending(&pending(3)).unwrap();
-    // A folder at the temporary path of the record.
+    // A folder at the temporary path makes writing the record fail.
     fs::create_dir(folder.0.join("etc/fastpath/changes/.3.json.new")).unwrap();
-    crate::watch::put_back(&store).unwrap();
+    crate::watch::roll_back_at_boot(&store).unwrap();
     assert_eq!(store.config("network").unwrap().unwrap(), b"config x\n");
     assert!(store.pending().unwrap().is_none() && store.records().unwrap().is_empty());
 }
 
-/// A missing file needs no flush; any other failure is an error.
+// A missing file is skipped. Any other failure is an error.
 #[test]
-fn flushes_existing_files() {
+fn flushes_only_existing_files() {
     let folder = Folder::new("flushed");
     let store = Store::below(&folder.0);
     store.set_config("network", b"config x\n").unwrap();
     store.flush_configs(["network", "missing"]).unwrap();
-    // A path that leads through a file cannot be opened.
+    // A path below a file cannot be opened.
     let error = store.flush_configs(["network/none"]).unwrap_err().to_string();
     assert!(error.contains("flushing") && error.contains("network/none"), "{error}");
     fs::remove_dir_all(folder.0.join("etc/config")).unwrap();

@@ -30,7 +30,7 @@ fn undoes_each_kind_of_edit() {
 }
 
 #[test]
-fn later_changes_of_other_values_stay() {
+fn undo_keeps_later_changes_of_other_values() {
     let draft = draft(json!([{"config": "network", "op": "delete", "section": "lan"}]));
     let since = crate::sample::edits(json!([
         {"config": "network", "op": "add", "type": "interface", "section": "vpn"},
@@ -51,7 +51,7 @@ fn refused_after(change: Value, since: Value) -> ChangedSince {
 }
 
 #[test]
-fn a_value_overwritten_by_a_later_change_is_undone_with_it() {
+fn a_change_is_undone_with_the_later_change_of_its_value() {
     let set = |mtu: &str| {
         let values = json!({"mtu": mtu});
         json!([{"config": "network", "op": "set", "section": "wan", "values": values}])
@@ -111,7 +111,7 @@ fn an_anonymous_section_is_found_under_its_new_name() {
     assert_eq!(named(&after, "firewall", "name", "Allow-Ping").text("enabled"), None);
 }
 
-/// Generates packages of a few sections, some of them alike.
+/// Generates small packages, some with equal sections.
 fn package() -> impl Strategy<Value = Package> {
     let options = prop::collection::btree_map("[ab]", "[xy]".prop_map(Setting::Text), 0..3);
     let section = (prop::option::of("[a-d]|undo[01]|undo0_1"), "[st]", options);
@@ -126,7 +126,7 @@ fn package() -> impl Strategy<Value = Package> {
     })
 }
 
-/// Returns a draft with edits made of numbers, each of an existing section.
+/// Returns a draft with edits of existing sections. `steps` select sections and values.
 fn changed(package: Package, steps: &[(u8, usize, String, String)]) -> Draft {
     let before = Packages::from([("network".to_owned(), package)]);
     let mut edits: Vec<Edit> = Vec::new();
@@ -159,7 +159,7 @@ use ::uci::Options;
 
 proptest! {
     #[test]
-    fn several_changes_are_undone_as_one(
+    fn undoing_several_changes_restores_the_first_configuration(
         package in package(),
         steps in prop::collection::vec(
             prop::collection::vec((any::<u8>(), 0..9usize, "[a-f]", "[stxy]"), 0..5), 0..4),
@@ -168,7 +168,7 @@ proptest! {
         let mut now = package.clone();
         for (number, steps) in steps.iter().enumerate() {
             let next = changed(now.clone(), steps);
-            // uci gives a new section another name than the edits.
+            // uci generates other names for added sections than the draft.
             let mut written = next.clone();
             written.name_added(|index| format!("cfg{number}_{index}"));
             now = written.after["network"].clone();
@@ -181,7 +181,7 @@ proptest! {
     }
 
     #[test]
-    fn the_inverse_of_the_inverse_is_the_change(
+    fn inverting_twice_restores_the_change(
         package in package(),
         steps in prop::collection::vec((any::<u8>(), 0..9usize, "[a-f]", "[stxy]"), 0..8),
     ) {

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Formats that several UCI files share, and the check of all values for control characters.
+//! Value formats of several UCI files, and the check for control characters.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use super::Report;
 use ::uci::Section;
 
-/// Reports control characters in values. Each is a mistake, or an injection into a generated file:
-/// netifd and fw4 pass values on line by line.
+/// Reports control characters in values. netifd and fw4 write values into lines of generated files,
+/// so a line end would inject a line.
 pub(super) fn values(report: &mut Report<'_>, section: &Section) {
     for (option, setting) in &section.options {
         if setting.texts().iter().any(|text| text.chars().any(char::is_control)) {
@@ -17,13 +17,13 @@ pub(super) fn values(report: &mut Report<'_>, section: &Section) {
     }
 }
 
-/// Parses `10.0.0.1/24` or `10.0.0.1`, with the prefix length.
+/// Parses an address such as `10.0.0.1`, with an optional prefix length.
 pub(super) fn v4(text: &str) -> Option<(Ipv4Addr, Option<u8>)> {
     let (address, prefix) = split(text, 32)?;
     Some((address.parse().ok()?, prefix))
 }
 
-/// Parses `2001:db8::1/64` or `2001:db8::1`, with the prefix length.
+/// Parses an address such as `2001:db8::1`, with an optional prefix length.
 pub(super) fn v6(text: &str) -> Option<(Ipv6Addr, Option<u8>)> {
     let (address, prefix) = split(text, 128)?;
     Some((address.parse().ok()?, prefix))
@@ -46,19 +46,18 @@ pub(super) fn is_address(text: &str) -> bool {
     text.parse::<IpAddr>().is_ok()
 }
 
-/// Checks for the format `52:54:00:01:02:03`.
+/// Returns whether a text has the format `52:54:00:01:02:03`.
 pub(super) fn is_mac(text: &str) -> bool {
     let parts: Vec<&str> = text.split(':').collect();
     parts.len() == 6
         && parts.iter().all(|part| part.len() == 2 && part.bytes().all(|c| c.is_ascii_hexdigit()))
 }
 
-/// Checks for a host name, made of labels.
 pub(super) fn is_host(text: &str) -> bool {
     text.len() <= 253 && text.split('.').all(is_label)
 }
 
-/// Checks for a label of letters, digits and `-`.
+/// Returns whether a text is a label of a host name (RFC 1123).
 pub(super) fn is_label(label: &str) -> bool {
     (1..=63).contains(&label.len())
         && label.bytes().all(|c| c.is_ascii_alphanumeric() || c == b'-')
@@ -66,7 +65,6 @@ pub(super) fn is_label(label: &str) -> bool {
         && !label.ends_with('-')
 }
 
-/// Parses a VLAN ID.
 pub(super) fn vlan(text: &str) -> Option<u16> {
     let number = config::number(text).ok().filter(|number| (1..=4094).contains(number))?;
     u16::try_from(number).ok()

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Checks `/etc/config/fastpath` with the program that reads it,
-//! `fastpathd --json --check FILE FILE`. Only new problems count. The checks are in `settings.rs`
-//! of the crates `ruleset`, `ips`, `cpu` and `rules`.
+//! Checks `/etc/config/fastpath` with `fastpathd --json --check FILE FILE`.
 
 use std::io::{self, Write};
 use std::os::unix::fs::OpenOptionsExt;
@@ -18,7 +16,7 @@ use ::uci::{Package, Section};
 
 const PROGRAM: &str = "/usr/sbin/fastpathd";
 
-/// The daemon's program; `None` if it is not installed.
+/// Path of the daemon. `None` if it is not installed.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Daemon(pub(crate) Option<PathBuf>);
 
@@ -27,7 +25,7 @@ impl Daemon {
         Self(Some(PathBuf::from(PROGRAM)).filter(|path| path.exists()))
     }
 
-    /// Returns the problems that the daemon reports after the change, but not before.
+    /// Returns the problems that the draft adds.
     pub(super) fn judge(&self, draft: &Draft) -> Vec<Problem> {
         let Some(program) = &self.0 else { return Vec::new() };
         let Some(after) = draft.after.get("fastpath") else { return Vec::new() };
@@ -47,13 +45,11 @@ impl Daemon {
     }
 }
 
-/// Compares problems without their texts, since the place in a text changes when sections before it
-/// are added or removed.
+/// Compares problems without their texts, which contain the position of the section.
 fn is_same(a: &Problem, b: &Problem) -> bool {
     (&a.section, &a.option, &a.params) == (&b.section, &b.option, &b.params)
 }
 
-/// Why the daemon did not report its problems.
 #[derive(Debug, thiserror::Error)]
 enum AskError {
     #[error("writing its input: {0}")]
@@ -64,7 +60,6 @@ enum AskError {
     Answer(String),
 }
 
-/// Returns the problems of both packages, found by one process.
 fn verdicts(program: &Path, packages: [&Package; 2]) -> Result<[Vec<Problem>; 2], AskError> {
     let mut command = Command::new(program);
     let mut files = Vec::new();
@@ -86,7 +81,7 @@ fn verdicts(program: &Path, packages: [&Package; 2]) -> Result<[Vec<Problem>; 2]
     })
 }
 
-/// A file that only root may read, removed when the value is dropped.
+/// A file for root only, removed on drop.
 struct Sample(PathBuf);
 
 impl Sample {
@@ -123,13 +118,13 @@ fn read(problem: &Value, package: &Package) -> Option<Problem> {
     })
 }
 
-/// Returns the code of a problem; `fastpathd` for an unknown one of another version.
+/// Returns the code of a problem. `fastpathd` for an unknown code of another version.
 fn code(name: &str) -> &'static str {
     config::Fault::CODES.into_iter().find(|code| *code == name).unwrap_or("fastpathd")
 }
 
-/// Returns the section that has this name after the file is read, which gives new names to
-/// anonymous sections.
+/// Returns the section with this name. The daemon reads the file again, which generates other names
+/// for anonymous sections.
 fn named<'a>(called: &str, package: &'a Package) -> Option<&'a Section> {
     let is = |(index, section): &(usize, &Section)| {
         if section.anonymous {
@@ -154,7 +149,7 @@ mod tests {
             "config exclude\n\toption proto tcp\nconfig exclude\n\toption proto x\n",
         )]);
         let mut package = packages["fastpath"].clone();
-        // Name that uci gives to the section.
+        // The name that uci generates for the section.
         package.sections[1].name = "cfg0392bd".to_owned();
         let said = json!({"config": "fastpath", "section": "cfg0252cf", "option": "proto",
             "value": "x", "code": "protocol", "params": {"value": "x"},

@@ -12,7 +12,7 @@ use ::uci::Section;
 pub(super) fn judge(report: &mut Report<'_>) {
     let interfaces = report.others("network", "interface");
     for pool in report.of("dhcp") {
-        // A pool without an option `interface` belongs to the interface of its name.
+        // Without an option `interface`, the pool's name is the interface.
         let name = pool.text("interface").unwrap_or(&pool.name);
         if !interfaces.iter().any(|interface| interface.name == name) {
             unknown_interface(report, pool, "interface", name);
@@ -35,7 +35,7 @@ fn leases(report: &mut Report<'_>, interfaces: &[&Section]) {
             networks.iter().map(|(_, network)| *network).find(|of| of.contains(ip.into()))
         });
         for mac in host.words("mac") {
-            // dnsmasq chooses the lease of the network that the host is in.
+            // A MAC address may have one lease per network.
             let is_other = |of: &Option<config::Network>| {
                 of.is_some_and(|of| network.is_some_and(|own| own != of))
             };
@@ -65,7 +65,6 @@ fn leases(report: &mut Report<'_>, interfaces: &[&Section]) {
     }
 }
 
-/// Returns the IPv4 addresses of an interface and their networks.
 fn networks(interface: &Section) -> Vec<(Ipv4Addr, config::Network)> {
     let mask = interface.text("netmask").and_then(netmask);
     let network = |text: &str| {
@@ -75,21 +74,20 @@ fn networks(interface: &Section) -> Vec<(Ipv4Addr, config::Network)> {
     interface.words("ipaddr").into_iter().filter_map(network).collect()
 }
 
-/// Reports whether an address is neither the first nor the last one of its network, which are not
-/// addresses of hosts.
+/// Returns whether an address is neither the network nor the broadcast address.
 fn is_of_host(address: Ipv4Addr, network: config::Network) -> bool {
     let host = u32::MAX.checked_shr(network.prefix.into()).unwrap_or(0);
     let own = address.to_bits() & host;
     host <= 1 || (own != 0 && own != host)
 }
 
-/// Returns the bytes of a MAC address in a form that does not depend on its notation.
+/// Returns the bytes of a MAC address in a canonical form.
 fn bytes_of(mac: &str) -> Vec<String> {
     let bytes = mac.split([':', '-']);
     bytes.map(|byte| format!("{:0>2}", byte.to_ascii_lowercase())).collect()
 }
 
-/// Checks for a MAC address as dnsmasq accepts it, with `*` for any byte.
+/// Returns whether dnsmasq accepts a MAC address. `*` matches any byte.
 fn is_lease_mac(text: &str) -> bool {
     config::fw4::is_mac(&text.replace('*', "0"))
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Refuses sections and options that would have the firewall read another file: `include`,
-//! `helper`, `loadfile`, and values that are paths. fw4 and nft read files as root and quote lines
-//! that they cannot parse, so a draft that names a new file is never tried, for any user.
+//! Refuses sections and options that make the firewall read a new file: `include`, `helper`,
+//! `loadfile`, and values that are paths. fw4 and nft read files as root and quote invalid lines,
+//! which would reveal their content.
 
 use plugin::Map;
 
@@ -11,10 +11,10 @@ use ::uci::{Package, Section, Setting};
 
 /// Sections that reference a file or are passed to nft verbatim.
 const KINDS: &[&str] = &["include", "helper"];
-/// Option that names a file, in any section.
-const OPTION: &str = "loadfile";
+/// Option with a file name, in any section.
+const FILE_OPTION: &str = "loadfile";
 
-/// Reports the sections that would have the firewall read a file which it does not read now.
+/// Returns the sections that make the firewall read a new file.
 pub(super) fn judge(draft: &Draft) -> Vec<Problem> {
     let Some(after) = draft.after.get("firewall") else { return Vec::new() };
     let none = Package::default();
@@ -28,7 +28,7 @@ pub(super) fn judge(draft: &Draft) -> Vec<Problem> {
     problems
 }
 
-/// Returns the option that names a new file; empty if the whole section counts.
+/// Returns the option with a new file name. Empty if the whole section counts.
 fn named(section: &Section, before: &Package) -> Option<String> {
     if KINDS.contains(&&*section.kind) {
         let known = |old: &Section| old.kind == section.kind && old.options == section.options;
@@ -41,10 +41,10 @@ fn named(section: &Section, before: &Package) -> Option<String> {
     found.map(|(option, _)| option.clone())
 }
 
-/// Reports whether an option names a file. The option `name` is for people, and never read as one.
+/// Returns whether an option contains a file name. fw4 never reads the option `name` as one.
 fn names_a_file(option: &str, setting: &Setting) -> bool {
     let path = |text: &String| text.trim_start().starts_with(['/', '.', '~']);
-    option == OPTION || (option != "name" && setting.texts().iter().any(path))
+    option == FILE_OPTION || (option != "name" && setting.texts().iter().any(path))
 }
 
 fn problem(package: &Package, section: &Section, option: &str) -> Problem {

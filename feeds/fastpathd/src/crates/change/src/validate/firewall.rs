@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Checks `/etc/config/firewall`: names, lists, zones, forwardings, rules and redirects. `fw4.rs`
-//! runs `fw4 check`; `files.rs` refuses files that fw4 would read.
+//! Checks `/etc/config/firewall`: names, lists, zones, forwardings, rules and redirects.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,7 +10,7 @@ use config::{Fault, fw4};
 
 const POLICIES: &[&str] = &["ACCEPT", "REJECT", "DROP"];
 const TARGETS: &[&str] = &["ACCEPT", "REJECT", "DROP", "NOTRACK", "HELPER", "MARK", "DSCP"];
-/// Names that fw4 itself knows, and names in `OpenWrt`'s `/etc/protocols`.
+/// Protocols of fw4 and of `OpenWrt`'s `/etc/protocols`.
 #[rustfmt::skip]
 const PROTOCOLS: &[&str] = &[
     "all", "any", "*", "tcpudp", "ip", "icmp", "igmp", "ggp", "ipencap", "st", "tcp", "egp", "igp",
@@ -21,18 +20,18 @@ const PROTOCOLS: &[&str] = &[
     "pim", "ipcomp", "vrrp", "l2tp", "isis", "sctp", "fc", "mh", "mobility-header", "udplite",
     "mpls-in-ip", "manet", "hip", "shim6", "wesp", "rohc",
 ];
-/// Maximum length of a zone's name. fw4 makes names of chains and log prefixes from it.
+/// Maximum length of a zone's name, in bytes. fw4 uses the name in chains and log prefixes.
 const MAX_ZONE_LEN: usize = 11;
-/// Maximum length of a section's name, bytes. fw4 puts `!fw4: ` before it into nft's comment of at
-/// most 128 bytes, and ` (reflection)` behind the name of a reflected redirect.
-const MAX_NAME: usize = 122;
-const MAX_REFLECTED: usize = 109;
+/// Maximum length of a section's name, in bytes. nft comments have at most 128 bytes, and fw4 adds
+/// the prefix `!fw4: ` and, for a reflected redirect, the suffix ` (reflection)`.
+const MAX_NAME_LEN: usize = 122;
+const MAX_REFLECTED_NAME_LEN: usize = 109;
 
 fn is_one_of(words: &'static [&'static str]) -> impl Fn(&str) -> bool {
     |text| words.iter().any(|word| word.eq_ignore_ascii_case(text))
 }
 
-/// Accepts abbreviations of a word, like fw4.
+/// Accepts abbreviations like fw4.
 fn is_short_for(words: &'static [&'static str]) -> impl Fn(&str) -> bool {
     |text| words.iter().any(|word| fw4::is_short_for(text, word))
 }
@@ -40,7 +39,7 @@ fn is_short_for(words: &'static [&'static str]) -> impl Fn(&str) -> bool {
 pub(super) fn judge(report: &mut Report<'_>) {
     lists_and_names(report);
     let zones = report.of("zone");
-    zones_themselves(report, &zones);
+    zone_sections(report, &zones);
     let mut names: BTreeSet<&str> = BTreeSet::new();
     names.extend(zones.iter().filter_map(|zone| zone.text("name")));
     for forwarding in report.of("forwarding") {
@@ -65,8 +64,8 @@ pub(super) fn judge(report: &mut Report<'_>) {
     }
 }
 
-/// Reports lists where fw4 takes one value and leaves the section out, and names for which nft
-/// refuses all rules.
+/// Reports lists and long names. fw4 skips a section with an unexpected list, and nft refuses all
+/// rules if one name is too long.
 fn lists_and_names(report: &mut Report<'_>) {
     let all = report.packages.get(report.config).map_or(&[][..], |package| &package.sections);
     for section in all {
@@ -74,8 +73,8 @@ fn lists_and_names(report: &mut Report<'_>) {
             report.fault(section, option, &Fault::ListGiven);
         }
         let longest = match &*section.kind {
-            "redirect" if section.is_on("reflection", true) => MAX_REFLECTED,
-            "rule" | "redirect" | "nat" | "forwarding" => MAX_NAME,
+            "redirect" if section.is_on("reflection", true) => MAX_REFLECTED_NAME_LEN,
+            "rule" | "redirect" | "nat" | "forwarding" => MAX_NAME_LEN,
             _ => continue,
         };
         if section.text("name").is_some_and(|name| name.len() > longest) {
@@ -84,7 +83,7 @@ fn lists_and_names(report: &mut Report<'_>) {
     }
 }
 
-fn zones_themselves<'a>(report: &mut Report<'a>, zones: &[&'a Section]) {
+fn zone_sections<'a>(report: &mut Report<'a>, zones: &[&'a Section]) {
     let mut interfaces: BTreeMap<&str, &str> = BTreeMap::new();
     let mut names = BTreeSet::new();
     let there = report.others("network", "interface");
@@ -134,18 +133,17 @@ fn zone(
     }
 }
 
-/// Checks a redirect. fw4 accepts a redirect without some fields, too: a port forward without a
-/// host leads to the router itself.
+/// Checks a redirect. fw4 forwards to the router if a redirect has no host.
 fn redirect(report: &mut Report<'_>, section: &Section) {
     report.text(section, "target", "DNAT or SNAT", is_short_for(&["DNAT", "SNAT"]));
     report.text(section, "src_dport", "a port or a range of them", |text| {
-        // fw4 accepts port 0, which no packet has.
+        // Port 0 is invalid, although fw4 accepts it.
         is_ports(text) && text != "0"
     });
     for option in ["src_ip", "src_dip", "dest_ip", "src_port"] {
         report.text(section, option, "one entry", |text| !text.trim().contains(' '));
     }
-    // A rule may have several ports, but a redirect has one destination.
+    // Unlike a rule, a redirect has only one destination port.
     report.text(section, "dest_port", "one port or range", |text| !text.contains(' '));
     let none = |option: &str| section.words(option).is_empty();
     if section.text("target").is_some_and(|target| fw4::is_short_for(target, "SNAT")) {
@@ -161,7 +159,7 @@ fn redirect(report: &mut Report<'_>, section: &Section) {
         let text = "a port forward is for the connections of one zone";
         report.note(section, "src", "unknown-zone", &[("zone", "*")], text);
     }
-    // A forward to the router itself has no destination zone, but a port.
+    // A port forward without a destination zone leads to the router.
     if none("dest_ip") && (!none("dest") || none("src_dport")) {
         let text = "a port forward needs the address of a host";
         report.note(section, "dest_ip", "forward-host", &[], text);

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Checks a draft with `fw4 check`, which applies nothing, in its own mount namespace.
-//! `messages.rs` parses the messages.
+//! Checks a draft with `fw4 check`, which applies nothing, in a separate mount namespace.
 //!
-//! fw4 runs as root and quotes its input, so its messages are logged in part and never answered. A
-//! problem has its own text, with the section and option that a message is about.
+//! Messages of fw4 quote files that only root may read. The log has only their errors, and answers
+//! have our own texts with section and option.
 #![expect(
     unsafe_code,
     reason = "the program gets a mount namespace of its own between fork and exec"
@@ -28,19 +27,18 @@ use ::uci::text;
 use ::uci::{Package, Packages, Section};
 
 const PROGRAM: &str = "/sbin/fw4";
-/// Folder that fw4 reads; no option changes it.
+/// Folder that fw4 reads. fw4 has no option for another folder.
 const CONFIG: &str = "/etc/config";
-/// Prefix of the folder with a copy of the configuration. The process id follows.
+/// Prefix of the name of a copied configuration folder, before the process id.
 const FOLDER: &str = "fastpath.fw4.";
-/// Limits of the check after a change, and of the rarer check of the present configuration. rpcd
-/// ends the call after 30 s.
-const AFTER: Limits = Limits::short(14);
-const BEFORE: Limits = Limits::short(10);
-/// Maximum number of logged errors, and of characters of each.
+/// Limits of the checks of the changed and the current configuration. rpcd ends a call after 30 s.
+const CHANGED_LIMITS: Limits = Limits::short(14);
+const CURRENT_LIMITS: Limits = Limits::short(10);
+/// Maximum number of logged errors, and maximum characters of an error.
 const MAX_ERRORS: usize = 3;
 const MAX_ERROR_LEN: usize = 160;
 config::coded! {
-    /// Why fw4 does not accept a change. `label` is the name or place of the section.
+    /// Reason why fw4 does not accept a change. `label` is the name or place of the section.
     enum FirewallFault {
         Refused = "fw4",
             "firewall: the firewall (fw4) would not take these settings; the router's log has its \
@@ -68,7 +66,7 @@ config::coded! {
     }
 }
 
-/// fw4's program; `None` if it is not installed.
+/// Path of fw4. `None` if fw4 is not installed.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Firewall(pub(crate) Option<PathBuf>);
 
@@ -76,7 +74,7 @@ pub(crate) struct Firewall(pub(crate) Option<PathBuf>);
 #[derive(Debug, PartialEq, Eq)]
 enum Verdict {
     Takes(Vec<LeftOut>),
-    /// With fw4's messages.
+    /// Refused, with fw4's messages.
     Refuses(String),
     /// The program could not be started, or did not run to its end.
     Silent(String),
@@ -87,20 +85,20 @@ impl Firewall {
         Self(Some(PathBuf::from(PROGRAM)).filter(|path| path.exists()))
     }
 
-    /// Returns a problem if fw4 refuses the changed configuration, but not the present one, if it
-    /// leaves out a section that it does not leave out now, or if a check has no result.
+    /// Returns a problem if fw4 refuses or skips more of the changed configuration than of the
+    /// current one, or if a check has no result.
     pub(super) fn judge(&self, draft: &Draft) -> Option<Problem> {
         let program = self.0.as_ref()?;
         let touched = draft.touched();
         if !touched.iter().any(|config| matches!(*config, "firewall" | "network")) {
             return None;
         }
-        let after = verdict(program, &draft.after, AFTER);
+        let after = verdict(program, &draft.after, CHANGED_LIMITS);
         let (text, problem) = match &after {
             Verdict::Takes(of) if of.is_empty() => return None,
-            Verdict::Silent(_) => compared(draft, &after, &after),
+            Verdict::Silent(_) => compare(draft, &after, &after),
             Verdict::Takes(_) | Verdict::Refuses(_) => {
-                compared(draft, &after, &verdict(program, &draft.before, BEFORE))
+                compare(draft, &after, &verdict(program, &draft.before, CURRENT_LIMITS))
             }
         }?;
         crate::log::say(&format!("{} {text}", program.display()));
@@ -109,17 +107,17 @@ impl Firewall {
 }
 
 /// Compares the results before and after a change. Returns a text for the log, and the problem.
-fn compared(draft: &Draft, after: &Verdict, before: &Verdict) -> Option<(String, Option<Problem>)> {
+fn compare(draft: &Draft, after: &Verdict, before: &Verdict) -> Option<(String, Option<Problem>)> {
     let silent = || Some(problem("", "", &FirewallFault::Silent));
     Some(match (after, before) {
         (Verdict::Silent(words), _) => (format!("could not be asked: {}", errors(words)), silent()),
-        // Without a result for the present configuration, the change may be the cause.
+        // Without a result for the current configuration, the change may be the cause.
         (Verdict::Takes(_) | Verdict::Refuses(_), Verdict::Silent(words)) => {
             let words = errors(words);
             (format!("could not be asked about the present configuration: {words}"), silent())
         }
         (Verdict::Takes(of), Verdict::Takes(known)) => {
-            let new = newly(of, known)?;
+            let new = newly_skipped(of, known)?;
             (format!("leaves a section out: {}", new.reason), Some(left_out(draft, new)))
         }
         (Verdict::Takes(_), Verdict::Refuses(_)) => return None,
@@ -133,8 +131,8 @@ fn compared(draft: &Draft, after: &Verdict, before: &Verdict) -> Option<(String,
     })
 }
 
-/// Returns the first section that only the changed configuration leaves out.
-fn newly<'a>(after: &'a [LeftOut], before: &[LeftOut]) -> Option<&'a LeftOut> {
+/// Returns the first section that fw4 skips only after the change.
+fn newly_skipped<'a>(after: &'a [LeftOut], before: &[LeftOut]) -> Option<&'a LeftOut> {
     let same = |of: &LeftOut, list: &[LeftOut]| list.iter().filter(|one| one.is_as(of)).count();
     after.iter().find(|of| same(of, after) > same(of, before))
 }
@@ -143,7 +141,7 @@ fn verdict(program: &Path, packages: &Packages, limits: Limits) -> Verdict {
     let asked = || -> Result<std::process::Output, RunError> {
         let folder = Folder::with(&std::env::temp_dir(), Path::new(CONFIG), packages)?;
         let mut command = Command::new(program);
-        over_config(command.arg("check"), &folder.0)?;
+        mount_over_config(command.arg("check"), &folder.0)?;
         process::run(&mut command, b"", limits)
     };
     match asked() {
@@ -151,7 +149,7 @@ fn verdict(program: &Path, packages: &Packages, limits: Limits) -> Verdict {
             Verdict::Takes(LeftOut::all(&String::from_utf8_lossy(&output.stderr)))
         }
         Ok(output) => {
-            // The output of a killed check is not a result.
+            // The output of a killed process is incomplete.
             if let Some(how) = process::killed(output.status) {
                 return Verdict::Silent(format!(" Error: {how}"));
             }
@@ -162,7 +160,7 @@ fn verdict(program: &Path, packages: &Packages, limits: Limits) -> Verdict {
     }
 }
 
-/// Returns the lines with errors, without lines that quote the input.
+/// Returns the lines with errors. Omits lines that quote the input.
 fn errors(words: &str) -> String {
     let mut errors = Vec::new();
     for line in words.lines().filter(|line| line.contains(" Error: ")).take(MAX_ERRORS) {
@@ -178,7 +176,7 @@ fn refused(draft: &Draft, words: &str) -> Problem {
         return problem("", "", &FirewallFault::Refused);
     };
     let label = label(firewall(draft), section).escape_debug().to_string();
-    // If no error names the section, attribute the first error to it.
+    // Use the first error if no error names the section.
     let own = errors.iter().find(|error| error.is_of(section)).or(errors.first());
     let option = own.and_then(|error| error.option(section)).unwrap_or_default();
     problem(&section.name, &option, &FirewallFault::NoRule { label })
@@ -215,8 +213,8 @@ fn problem(section: &str, option: &str, fault: &FirewallFault) -> Problem {
     }
 }
 
-/// Returns the changed section that the errors are about: the only changed one, or one that an
-/// error names.
+/// Returns the section that caused the errors: the only changed section, or a section that an error
+/// names.
 fn culprit<'a>(draft: &'a Draft, errors: &[Refused<'_>]) -> Option<&'a Section> {
     let changed = draft.changed();
     let mut sections = Vec::new();
@@ -230,7 +228,7 @@ fn culprit<'a>(draft: &'a Draft, errors: &[Refused<'_>]) -> Option<&'a Section> 
     found.next().copied()
 }
 
-/// A copy of the configuration with other packages in it, removed when the value is dropped.
+/// A copy of the configuration folder with packages of a draft, removed on drop.
 struct Folder(PathBuf);
 
 impl Folder {
@@ -250,9 +248,8 @@ impl Folder {
     }
 }
 
-/// Copies a regular file and skips others: uci reads no folders, a pipe would block, and a socket
-/// cannot be opened. A file may be gone again, because uci and our own programs write a file under
-/// a temporary name first.
+/// Copies a regular file, and skips other kinds of files. Also skips a missing file, which may have
+/// been a temporary file of uci.
 fn copy_file(from: &Path, to: &Path) -> io::Result<()> {
     let opened = fs::File::options().read(true).custom_flags(libc::O_NONBLOCK).open(from);
     let mut file = match opened {
@@ -268,7 +265,7 @@ fn copy_file(from: &Path, to: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Removes the copies of killed checks, because they have all of the configuration.
+/// Removes the copies of killed checks, because they contain secrets.
 fn remove_leftovers(temporary: &Path) {
     for entry in fs::read_dir(temporary).into_iter().flatten().flatten() {
         let name = entry.file_name();
@@ -285,9 +282,8 @@ impl Drop for Folder {
     }
 }
 
-/// Shows the folder to the command as `/etc/config`, in a mount namespace that ends with the
-/// command.
-fn over_config(command: &mut Command, folder: &Path) -> io::Result<()> {
+/// Mounts the folder over `/etc/config` in a mount namespace of the command.
+fn mount_over_config(command: &mut Command, folder: &Path) -> io::Result<()> {
     let folder = CString::new(folder.as_os_str().as_bytes())?;
     let config = CString::new(CONFIG)?;
     let done = |status: i32| if status == 0 { Ok(()) } else { Err(io::Error::last_os_error()) };
@@ -320,7 +316,7 @@ mod tests {
         root:$6$salt$hash:19000:0:99999:7:::\n";
 
     #[test]
-    fn neither_problems_nor_the_log_quote_a_file() {
+    fn problems_and_log_do_not_quote_files() {
         let both = draft(json!([
             {"config": "firewall", "op": "add", "type": "rule", "id": "a", "values": {"name": "A"}},
             {"config": "firewall", "op": "add", "type": "redirect", "id": "b",
@@ -342,9 +338,8 @@ mod tests {
         assert_eq!(refused(&one, "").section, "a");
     }
 
-    /// Otherwise nobody would notice that the change was not checked.
     #[test]
-    fn a_change_that_could_not_be_checked_is_refused() {
+    fn an_unchecked_change_is_refused() {
         let none = Firewall(Some(PathBuf::from("/no/such/fw4")));
         let rule = json!([
             {"config": "firewall", "op": "add", "type": "rule", "id": "a", "values": {"name": "A"}},
@@ -355,9 +350,8 @@ mod tests {
         assert!(text.contains("could not check") && !text.contains("such"), "{text}");
     }
 
-    /// A check without a result permits nothing, whichever of the two it is.
     #[test]
-    fn a_result_that_cannot_be_compared_permits_nothing() {
+    fn a_change_is_refused_if_either_check_has_no_result() {
         let draft = draft(json!([
             {"config": "firewall", "op": "add", "type": "rule", "id": "a", "values": {"name": "A"}},
         ]));
@@ -365,7 +359,7 @@ mod tests {
         let refuses = || Verdict::Refuses("/dev/stdin:1:1-2: Error: syntax error".to_owned());
         let silent = || Verdict::Silent(" Error: it did not finish within 20 s".to_owned());
         let code = |after: Verdict, before: Verdict| {
-            compared(&draft, &after, &before).map(|(_, problem)| problem.map(|one| one.code))
+            compare(&draft, &after, &before).map(|(_, problem)| problem.map(|one| one.code))
         };
         let known = || Verdict::Takes(left.clone());
         let cases = [
@@ -382,9 +376,8 @@ mod tests {
         }
     }
 
-    /// fw4's text is for the log; a caller gets the cause in our text.
     #[test]
-    fn a_warning_is_not_quoted() {
+    fn answers_do_not_quote_warnings_of_fw4() {
         let said = "[!] Section PLACE (x) is restricted to IPv4 but referenced source IP is \
                     IPv6 only, skipping";
         let draft = draft(json!([
@@ -408,13 +401,13 @@ mod tests {
             assert!(shown.contains("section 'x': the firewall (fw4) would leave it out"));
         }
         let of = LeftOut::all(said).remove(0);
-        assert_eq!(newly(std::slice::from_ref(&of), std::slice::from_ref(&of)), None);
-        assert_eq!(newly(&[of.clone(), of.clone()], std::slice::from_ref(&of)), Some(&of));
+        assert_eq!(newly_skipped(std::slice::from_ref(&of), std::slice::from_ref(&of)), None);
+        assert_eq!(newly_skipped(&[of.clone(), of.clone()], std::slice::from_ref(&of)), Some(&of));
     }
 
-    /// A file that is included already may have lines like the output of fw4.
+    // An included file may contain lines that look like the output of fw4.
     #[test]
-    fn a_quoted_file_names_no_section() {
+    fn quoted_lines_of_a_file_are_not_attributed_to_a_section() {
         let both = draft(json!([
             {"config": "firewall", "op": "add", "type": "rule", "id": "a", "values": {"name": "A"}},
             {"config": "firewall", "op": "add", "type": "rule", "id": "b",
@@ -433,8 +426,6 @@ mod tests {
         assert_eq!((found.section.as_str(), found.option.as_str()), ("b", "dest_port"));
     }
 
-    /// Only files are copied: a folder, as editors and backups leave behind, must not prevent the
-    /// check, and a pipe must not block it.
     #[test]
     fn copies_only_regular_files() {
         let (temporary, config) = folders("change-etc-config");
@@ -452,9 +443,9 @@ mod tests {
         fs::remove_dir_all(&temporary).unwrap();
     }
 
-    /// The file was renamed after its folder was read.
+    // A file may be renamed after its folder was read.
     #[test]
-    fn skips_a_file_that_is_gone_again() {
+    fn skips_a_file_that_disappeared() {
         let (temporary, config) = folders("change-gone");
         let copy = temporary.join("copy");
         copy_file(&config.join(".network.uci-1"), &copy).unwrap();
@@ -462,7 +453,6 @@ mod tests {
         fs::remove_dir_all(&temporary).unwrap();
     }
 
-    /// Returns a folder for copies, and the configuration folder in it.
     fn folders(name: &str) -> (PathBuf, PathBuf) {
         let temporary = std::env::temp_dir().join(format!("{name}-{}", std::process::id()));
         let _ = fs::remove_dir_all(&temporary);
@@ -474,7 +464,7 @@ mod tests {
     #[test]
     fn removes_the_copies_of_killed_checks() {
         let folder = std::env::temp_dir().join(format!("change-leftovers-{}", std::process::id()));
-        // Larger than any process id of the kernel.
+        // Above the kernel's maximum process id.
         let names = ["fastpath.fw4.4194305", "fastpath.fw4.x", "other.4194305"];
         let mine = format!("fastpath.fw4.{}", std::process::id());
         for name in names.into_iter().chain([&*mine]) {

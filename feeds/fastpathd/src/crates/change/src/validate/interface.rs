@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! Checks `interface` and `route` sections of `/etc/config/network`: devices, static addresses,
-//! overlapping networks, PPPoE. Devices, bridges and VLANs are checked in `network.rs`.
+//! overlapping networks, PPPoE.
 
 use std::net::{IpAddr, Ipv4Addr};
 
@@ -14,8 +14,7 @@ use ::uci::Section;
 const MAX_NAME_LEN: usize = 255;
 /// `IFNAMSIZ` is 16, including the NUL, and netifd names the device `pppoe-NAME`.
 const MAX_PPPOE_LEN: usize = 9;
-/// Bytes that PPPoE adds to a frame.
-const PPPOE_HEAD: u32 = 8;
+const PPPOE_OVERHEAD: u32 = 8;
 
 pub(super) fn judge(report: &mut Report<'_>) {
     let interfaces = report.of("interface");
@@ -56,7 +55,7 @@ pub(super) fn unknown_interface(
     option: &str,
     name: &str,
 ) {
-    // The file is missing or cannot be read, so the interfaces are unknown.
+    // Without the file, the interfaces are unknown.
     if !report.packages.contains_key("network") {
         return;
     }
@@ -64,7 +63,7 @@ pub(super) fn unknown_interface(
     report.note(section, option, "unknown-interface", &[("interface", name)], &text);
 }
 
-/// Checks that the device below an interface exists, or is made by another section.
+/// Checks that the device of an interface exists or is configured.
 fn device(report: &mut Report<'_>, interface: &Section, interfaces: &[&Section]) {
     let Some(name) = interface.text("device") else { return };
     if let Some(alias) = name.strip_prefix('@') {
@@ -80,7 +79,7 @@ fn device(report: &mut Report<'_>, interface: &Section, interfaces: &[&Section])
     let described =
         |name: &str| report.of("device").iter().any(|device| device.text("name") == Some(name));
     let there = |name: &str| described(name) || report.validators.devices.contains(name);
-    // Device below a VLAN device: netifd makes `lan1.7` by itself.
+    // netifd creates a VLAN device such as `lan1.7` on demand.
     let below = name.rsplit_once('.').filter(|(below, _)| there(below));
     let Some((below, number)) = below else {
         if !there(name) {
@@ -97,7 +96,7 @@ fn device(report: &mut Report<'_>, interface: &Section, interfaces: &[&Section])
     let vlans = report.of("bridge-vlan");
     let of_bridge = |section: &&&Section| section.text("device") == Some(below);
     let mut of_bridge = vlans.iter().filter(of_bridge).peekable();
-    // A VLAN-aware bridge has only the configured VLANs.
+    // A bridge with VLAN filtering has only the configured VLANs.
     if of_bridge.peek().is_some() && !of_bridge.any(|of| of.text("vlan") == Some(number)) {
         let text = format!("the bridge '{below}' has no VLAN {number}");
         let params = [("device", below), ("vlan", number)];
@@ -137,8 +136,8 @@ fn addresses(report: &mut Report<'_>, interface: &Section) {
     report.text(interface, "gateway", "an IPv4 address", |text| text.parse::<Ipv4Addr>().is_ok());
 }
 
-/// Reports whether an address may belong to a host: it is neither reserved, nor the network's own
-/// address or its broadcast address.
+/// Returns whether a host can have the address: not reserved, and neither the network nor the
+/// broadcast address.
 fn is_host(address: Ipv4Addr, prefix: u8) -> bool {
     let host = u32::MAX.checked_shr(u32::from(prefix)).unwrap_or(0);
     let part = address.to_bits() & host;
@@ -150,7 +149,7 @@ fn is_host(address: Ipv4Addr, prefix: u8) -> bool {
         && address.octets()[0] != 0
 }
 
-/// Returns the addresses and networks that an interface's own options give it.
+/// Returns the static addresses of an interface and their networks.
 pub(crate) fn networks(interface: &Section) -> Vec<(IpAddr, Network)> {
     if interface.text("proto") != Some("static") || interface.is_on("disabled", false) {
         return Vec::new();
@@ -168,7 +167,7 @@ pub(crate) fn networks(interface: &Section) -> Vec<(IpAddr, Network)> {
     found
 }
 
-/// Reports two interfaces in one network, where half of the answers would leave by the wrong one.
+/// Reports interfaces with overlapping networks, whose answers could leave through the wrong one.
 fn collisions(report: &mut Report<'_>, interfaces: &[&Section]) {
     for (index, interface) in interfaces.iter().enumerate() {
         for (address, network) in networks(interface) {
@@ -211,13 +210,13 @@ fn pppoe(report: &mut Report<'_>, interface: &Section) {
     });
     report.number(interface, "holdoff", 0..=86400);
     let mtu = interface.text("mtu").and_then(|mtu| config::number(mtu).ok());
-    let Some(mtu) = mtu.filter(|mtu| *mtu > 1500 - PPPOE_HEAD) else { return };
-    carried(report, interface, mtu);
+    let Some(mtu) = mtu.filter(|mtu| *mtu > 1500 - PPPOE_OVERHEAD) else { return };
+    lower_mtu(report, interface, mtu);
 }
 
-/// Checks that an MTU above 1492 (RFC 4638) fits into the frames of the device below.
-fn carried(report: &mut Report<'_>, interface: &Section, mtu: u32) {
-    let needed = mtu + PPPOE_HEAD;
+/// Checks that the lower device has an MTU for PPPoE with more than 1492 bytes (RFC 4638).
+fn lower_mtu(report: &mut Report<'_>, interface: &Section, mtu: u32) {
+    let needed = mtu + PPPOE_OVERHEAD;
     let name = interface.text("device").unwrap_or_default();
     let below = name.rsplit_once('.').map_or(name, |(below, _)| below);
     for device in [name, below] {

@@ -1,59 +1,52 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Parses the messages of `fw4 check`: sections that fw4 leaves out, with cause and option, and
-//! errors of nft, with section and value. Errors count only if they are about the output of fw4,
-//! because errors about other files quote these.
+//! Parses the messages of `fw4 check`: skipped sections with cause and option, and nft errors with
+//! section and value. Ignores errors about files other than fw4's output, which quote the file.
 
 use ::uci::Section;
 
-/// Text before a section and a reason. fw4 leaves the section out if the reason ends with one of
-/// `SKIPS` or begins with one of `STOPS` (firewall4 b6e5157).
+/// Prefix of a warning. fw4 skips the section if the reason ends with one of `SKIPS` or begins with
+/// one of `STOPS` (firewall4 b6e5157).
 const WARNING: &str = "[!] Section ";
 const SKIPS: &[&str] = &["skipping", "ignoring section", INVALID];
 const STOPS: &[&str] = &["has no ", "must not ", "must specify ", UNKNOWN_SET];
-/// Reason for a section that is disabled on purpose.
+/// Reason of a disabled section, which is not a fault.
 const SWITCHED_OFF: &str = "is disabled, ignoring section";
-/// Reason after a warning about one option.
+/// Reason that follows a warning about an option.
 const INVALID: &str = "skipped due to invalid options";
 const UNKNOWN_SET: &str = "references unknown set";
 const NO_PORTS: &str = "no UDP/TCP protocol, ignoring section";
-/// Text before the name of an option, and texts behind it that mean an error.
+/// Prefix of an option's name, and texts after the name that indicate an error.
 const OPTION: &str = "option '";
 const WRONG: &[&str] = &["is mandatory", "must not be", "specifies invalid value"];
-/// Mark that fw4 adds before the name in the output of a section.
+/// Prefix of a section's name in fw4's comments.
 const MARK: &str = "!fw4: ";
-/// Names of fw4's output in the messages of nft.
+/// File names of fw4's output in messages of nft.
 const OUTPUT: &[&str] = &["/dev/stdin:", "/proc/self/fd/0:"];
 const ERROR: &str = ": Error: ";
 
-/// Why fw4 leaves a section out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Cause {
-    /// fw4 does not accept an option.
     Option,
-    /// The addresses are of both families, or not of the section's family.
+    /// Addresses have different families, or another family than the section.
     Families,
-    /// The section has ports, but neither TCP nor UDP.
     Ports,
-    /// The section refers to a set that does not exist.
     Set,
     Other,
 }
 
-/// A section that fw4 leaves out.
+/// A section that fw4 skips.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct LeftOut {
-    /// Name of the section, or its place such as `@rule[2]`.
+    /// Name of the section, or a place such as `@rule[2]`.
     pub(super) section: String,
-    /// Value of the option `name`.
     pub(super) name: String,
     /// fw4's text, for the log.
     pub(super) reason: String,
-    /// Option that the message is about; empty if there is none.
+    /// Option in the message. Empty if there is none.
     pub(super) option: String,
 }
 
 impl LeftOut {
-    /// Returns the sections that warnings report as left out.
     pub(super) fn all(words: &str) -> Vec<Self> {
         let mut wrong: Option<(String, String)> = None;
         let mut all = Vec::new();
@@ -95,8 +88,7 @@ impl LeftOut {
         }
     }
 
-    /// Reports whether both messages are about the same section and reason, even if the section has
-    /// another place.
+    /// Returns whether both have the same section and reason. Ignores the position of the section.
     pub(super) fn is_as(&self, other: &Self) -> bool {
         let unnumbered = |section: &str| section.split('[').next().map(str::to_owned);
         (&self.name, &self.reason) == (&other.name, &other.reason)
@@ -104,7 +96,7 @@ impl LeftOut {
     }
 }
 
-/// Returns section, name and text of a warning by fw4's `warn_section()`.
+/// Parses a warning of fw4's `warn_section()` into section, name and reason.
 fn warning(line: &str) -> Option<(&str, &str, &str)> {
     let (section, rest) = line.strip_prefix(WARNING)?.split_once(' ')?;
     match rest.strip_prefix('(').and_then(|rest| rest.split_once(") ")) {
@@ -119,13 +111,12 @@ fn skips(reason: &str) -> bool {
     skips && reason != SWITCHED_OFF
 }
 
-/// Returns the option that a warning is about, if it makes the section invalid.
+/// Returns the option of a warning that makes the section invalid.
 fn wrong_option(reason: &str) -> Option<&str> {
     let (option, rest) = reason.strip_prefix(OPTION)?.split_once("' ")?;
     (is_option(option) && WRONG.iter().any(|begin| rest.starts_with(begin))).then_some(option)
 }
 
-/// Returns the first option in quotes.
 fn named_option(reason: &str) -> Option<&str> {
     reason
         .split('\'')
@@ -142,11 +133,10 @@ fn is_option(text: &str) -> bool {
 /// An error of nft about the output of fw4.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Refused<'a> {
-    /// Line of the output.
     line: &'a str,
-    /// Part of the line that the error is about.
+    /// Erroneous part of the line.
     part: &'a str,
-    /// First column of that part, from 0.
+    /// First column of `part`, from 0.
     start: usize,
 }
 
@@ -164,14 +154,13 @@ impl<'a> Refused<'a> {
         all
     }
 
-    /// Reports whether the error is about the output of this section.
+    /// Returns whether the line belongs to this section.
     pub(super) fn is_of(&self, section: &Section) -> bool {
         let name = section.text("name").filter(|name| !name.is_empty());
         name.is_some_and(|name| self.line.contains(&format!("{MARK}{name}\"")))
     }
 
-    /// Returns the option with the value that the error is about. The section's name is in the
-    /// comment at the end of the line.
+    /// Returns the option with the erroneous value. An error in the comment is about the name.
     pub(super) fn option(&self, section: &Section) -> Option<String> {
         let comment = self.line.find(&format!("\"{MARK}")).is_some_and(|at| self.start >= at);
         if comment && !self.part.is_empty() {
@@ -184,8 +173,8 @@ impl<'a> Refused<'a> {
     }
 }
 
-/// Returns the first and last column of `FILE:LINE:FIRST-LAST: Error: `, if the file is the output
-/// of fw4.
+/// Parses first and last column of `FILE:LINE:FIRST-LAST: Error: `. `None` for a file other than
+/// fw4's output.
 fn columns(line: &str) -> Option<(usize, usize)> {
     let place = OUTPUT.iter().find_map(|file| line.strip_prefix(file))?.split_once(ERROR)?.0;
     let (from, to) = place.split_once(':')?.1.split_once('-')?;
@@ -205,9 +194,9 @@ mod tests {
         all.remove(0)
     }
 
-    /// Messages of firewall4 b6e5157.
+    // Messages of firewall4 b6e5157.
     #[test]
-    fn a_warning_has_a_cause_and_an_option() {
+    fn parses_cause_and_option_of_a_warning() {
         let of =
             one("[!] Section @rule[2] (x) is restricted to IPv4 but referenced source IP is IPv6 \
              only, skipping");
@@ -257,9 +246,9 @@ mod tests {
         assert!(of.is_as(&moved));
     }
 
-    /// Messages of nft 1.1.3.
+    // Messages of nft 1.1.3.
     #[test]
-    fn an_error_names_an_option() {
+    fn finds_the_option_of_an_nft_error() {
         let draft = draft(json!([{"config": "firewall", "op": "add", "type": "rule", "id": "a",
             "values": {"name": "P", "dest_port": "80 99999"}}]));
         let section = draft.after["firewall"].sections.last().unwrap();
@@ -273,7 +262,7 @@ mod tests {
         assert_eq!(Refused::all(&syntax)[0].option(section), None);
         let comment = words.replace("13-17", "34-42");
         assert_eq!(Refused::all(&comment)[0].option(section).as_deref(), Some("name"));
-        // Errors about other files do not count.
+        // Ignores errors about other files.
         for other in ["/etc/seen", "/etc/dev/stdin", "internal:0:0-0: Error: /dev/stdin"] {
             assert_eq!(Refused::all(&words.replace("/dev/stdin", other)), [], "{other}");
         }

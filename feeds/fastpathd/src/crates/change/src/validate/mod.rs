@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Checks a draft before any service reads it, in this order: our own checks of each UCI file, the
-//! daemon's, files that fw4 would read, `fw4 check`. Only problems that the draft adds count; older
-//! ones do not block a change.
+//! Checks a draft before a service reads it: checks per UCI file, the daemon's own check, files
+//! that fw4 would read, and `fw4 check`. Existing problems do not block a change.
 //!
-//! netifd, fw4 and dnsmasq accept most of these faults silently, and do something else or nothing.
+//! netifd, fw4 and dnsmasq silently ignore or misinterpret most of these faults.
 
 mod common;
 mod daemon;
@@ -31,19 +30,14 @@ pub(crate) use fw4::Firewall;
 pub(crate) use interface::networks;
 pub(crate) use network::Port;
 
-/// Devices and programs that a configuration is checked against.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Validators {
-    /// Names of the existing network devices.
     pub(crate) devices: BTreeSet<String>,
-    /// Daemon that checks `/etc/config/fastpath`.
     pub(crate) daemon: Daemon,
-    /// Firewall that makes rules of `/etc/config/firewall`.
     pub(crate) firewall: Firewall,
 }
 
 impl Validators {
-    /// Returns the validators of this router.
     pub(crate) fn of_router() -> Self {
         let mut devices = BTreeSet::new();
         for entry in std::fs::read_dir("/sys/class/net").into_iter().flatten().flatten() {
@@ -57,32 +51,31 @@ impl Validators {
 pub(crate) fn problems(draft: &Draft, validators: &Validators) -> Vec<Problem> {
     let before = examine(&draft.before, validators);
     let mut problems = examine(&draft.after, validators);
-    // The text has the section's label, which the draft may change, so texts are not compared.
+    // Do not compare texts, which contain labels that the draft may change.
     let place = |of: &Problem, section: &str| {
         (of.config.clone(), section.to_owned(), of.option.clone(), of.code, of.params.clone())
     };
-    let known: Vec<_> = before.iter().map(|of| place(of, &now_called(draft, of))).collect();
+    let known: Vec<_> = before.iter().map(|of| place(of, &new_name(draft, of))).collect();
     problems.retain(|problem| !known.contains(&place(problem, &problem.section)));
     if draft.touched().contains(&"fastpath") {
         problems.extend(validators.daemon.judge(draft));
     }
     problems.extend(files::judge(draft));
-    // fw4 takes longest and says least about the place of a fault. It also must not see a draft
-    // that would have it read another file.
+    // Run fw4 last: it is slow and imprecise, and must not read a new file.
     if problems.is_empty() {
         problems.extend(validators.firewall.judge(draft));
     }
     problems
 }
 
-/// Returns the sections of the firewall that have a problem. fw4 leaves most of them out.
+/// Returns the firewall sections with problems. fw4 skips most of them.
 pub(crate) fn faulty_sections(packages: &Packages) -> BTreeSet<String> {
     let problems = examine(packages, &Validators::default()).into_iter();
     problems.filter(|of| of.config == "firewall").map(|problem| problem.section).collect()
 }
 
 /// Returns the name of a problem's section after the draft.
-fn now_called(draft: &Draft, problem: &Problem) -> String {
+fn new_name(draft: &Draft, problem: &Problem) -> String {
     let pairs = draft.changed();
     let same = |pair: &&crate::draft::Pair<'_>| {
         pair.config == problem.config
@@ -92,7 +85,6 @@ fn now_called(draft: &Draft, problem: &Problem) -> String {
     after.map_or_else(|| problem.section.clone(), |after| after.name.clone())
 }
 
-/// A package, and the function that checks it.
 type Judge = (&'static str, fn(&mut Report<'_>));
 
 fn examine(packages: &Packages, validators: &Validators) -> Vec<Problem> {
@@ -129,17 +121,16 @@ struct Report<'a> {
 }
 
 impl<'a> Report<'a> {
-    /// Returns the sections of a type in the package that is being checked.
+    /// Returns the sections of a type in the checked package.
     fn of(&self, kind: &'a str) -> Vec<&'a Section> {
         self.others(self.config, kind)
     }
 
-    /// Returns the sections of a type in another package.
     fn others(&self, config: &str, kind: &'a str) -> Vec<&'a Section> {
         self.packages.get(config).map(|package| package.of(kind).collect()).unwrap_or_default()
     }
 
-    /// Adds a problem. `text` follows after "network, section 'lan': ".
+    /// Adds a problem. `text` follows a prefix such as "network, section 'lan': ".
     fn note(
         &mut self,
         section: &Section,
@@ -151,7 +142,6 @@ impl<'a> Report<'a> {
         self.add(section, option, (code, texts(params)), text);
     }
 
-    /// Adds a problem for a fault of a value.
     fn fault(&mut self, section: &Section, option: &str, fault: &Fault) {
         self.add(section, option, (fault.code(), fault.params()), &fault.to_string());
     }
@@ -179,7 +169,7 @@ impl<'a> Report<'a> {
         });
     }
 
-    /// Adds a problem for a value of a wrong format. Shows the value unless it is a secret.
+    /// Adds a problem for a value of a wrong format. Masks a secret value.
     fn wrong(&mut self, section: &Section, option: &str, value: &str, expected: &str) {
         let shown = config::secret::shown(&section.kind, option, value);
         let text = format!("'{}' is not {expected}", shown.escape_debug());
@@ -187,7 +177,7 @@ impl<'a> Report<'a> {
         self.note(section, option, "value", &params, &text);
     }
 
-    /// Checks the text of an option, if the option is set.
+    /// Checks a text option that is set.
     fn text(
         &mut self,
         section: &Section,
@@ -202,7 +192,6 @@ impl<'a> Report<'a> {
         }
     }
 
-    /// Checks each entry of a list.
     fn each(
         &mut self,
         section: &Section,
@@ -217,14 +206,12 @@ impl<'a> Report<'a> {
         }
     }
 
-    /// Checks that an option is a number in a range.
     fn number(&mut self, section: &Section, option: &str, range: std::ops::RangeInclusive<u32>) {
         let expected = format!("a number from {} to {}", range.start(), range.end());
         let fits = |text: &str| config::number(text).is_ok_and(|number| range.contains(&number));
         self.text(section, option, &expected, fits);
     }
 
-    /// Checks that options are 1 or 0.
     fn switches(&mut self, section: &Section, options: &[&str]) {
         for option in options {
             self.text(section, option, "1 or 0", |text| config::switch(text).is_ok());

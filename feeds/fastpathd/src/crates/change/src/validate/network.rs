@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! Checks `device` and `bridge-vlan` sections of `/etc/config/network`: names, MTU, bridge ports,
-//! VLAN IDs and VLAN memberships (`lan1:u*`). Interfaces are in `interface.rs`.
+//! VLAN IDs and VLAN memberships (`lan1:u*`).
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,14 +11,14 @@ use ::uci::Section;
 /// A port of a VLAN, such as `lan1:u*`.
 pub(crate) struct Port<'a> {
     pub(crate) name: &'a str,
-    /// The VLAN is the port's PVID, for untagged frames at ingress.
+    /// The VLAN is the port's PVID.
     pub(crate) pvid: bool,
     /// Frames leave with a tag.
     pub(crate) tagged: bool,
 }
 
 impl<'a> Port<'a> {
-    /// Parses a port like netifd, with the flags `t`, `u` and `*` behind a colon.
+    /// Parses a port with the flags `t`, `u` and `*` after a colon, like netifd.
     pub(crate) fn read(text: &'a str) -> Option<Self> {
         let (name, flags) = text.split_once(':').unwrap_or((text, ""));
         let known = flags.chars().all(|flag| matches!(flag, 't' | 'u' | '*'));

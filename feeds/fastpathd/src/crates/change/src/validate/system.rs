@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Checks `/etc/config/system` (host name, log, time zone, time servers) and the logins of
-//! `/etc/config/rpcd` (unique names, no password in plain text).
+//! Checks `/etc/config/system` and the logins of `/etc/config/rpcd`.
 
 use std::collections::BTreeSet;
 
@@ -27,8 +26,8 @@ pub(super) fn judge(report: &mut Report<'_>) {
     }
 }
 
-/// Checks logins. rpcd takes `$p$NAME` for the system's password of that user, accepts a hash, and
-/// takes everything else for the password itself, which would be readable in a backup.
+/// Checks logins. A password is a hash, `$p$NAME` for the system's password of a user, or plain
+/// text, which would be readable in backups.
 pub(super) fn judge_logins(report: &mut Report<'_>) {
     let mut names = BTreeSet::new();
     for login in report.of("login") {

@@ -43,7 +43,7 @@ fn judged(list: Value) -> Vec<Problem> {
     problems(&draft, &validators())
 }
 
-/// Returns section, option and code of the only problem of one edit.
+/// Returns section, option and code of the only problem of an edit.
 fn one(edit: impl Into<Value>) -> (String, String, &'static str) {
     let edit = edit.into();
     let mut found = judged(json!([edit]));
@@ -212,7 +212,6 @@ fn reports_faults_of_pppoe() {
     assert_eq!(judged(json!(all)), []);
 }
 
-/// The page adds such a rule for an alert.
 #[test]
 fn rules_that_block_an_address_are_valid() {
     for address in ["203.0.113.9", "2001:db8::9"] {
@@ -257,7 +256,7 @@ fn an_earlier_problem_does_not_block_a_change() {
 }
 
 #[test]
-fn the_daemon_judges_its_own_file() {
+fn the_daemon_checks_its_own_file() {
     let folder = std::env::temp_dir().join(format!("change-daemon-{}", std::process::id()));
     std::fs::create_dir_all(&folder).unwrap();
     let program = folder.join("fastpathd");
@@ -292,9 +291,8 @@ fn the_daemon_judges_its_own_file() {
     std::fs::remove_dir_all(&folder).unwrap();
 }
 
-/// Renaming a section or its option `name` does not make an old defect a new one.
 #[test]
-fn an_old_defect_is_known_under_a_new_name() {
+fn renaming_a_section_does_not_make_an_old_problem_new() {
     let firewall = format!(
         "{}\nconfig rule\n\toption name 'Old'\n\toption src 'lan'\n\toption proto 'warp'\n",
         crate::sample::FIREWALL
@@ -316,7 +314,7 @@ fn an_old_defect_is_known_under_a_new_name() {
 }
 
 #[test]
-fn each_lease_has_its_own_address_and_mac() {
+fn reports_leases_with_the_same_address_or_mac() {
     let host = |name: &str, mac: &str, ip: &str| {
         json!({"config": "dhcp", "op": "add", "type": "host", "id": name,
             "values": {"name": name, "mac": mac, "ip": ip}})
@@ -385,13 +383,11 @@ mod generated {
         )
     }
 
-    /// Returns a text or a list, because uci has both.
     fn stored(values: &[String], as_list: bool) -> Value {
         if as_list { json!(values) } else { json!(values.join(" ")) }
     }
 
     proptest! {
-        /// Values that firewall4's parsers accept are not problems.
         #[test]
         fn accepts_values_of_rules_that_fw4_accepts(
             sources in prop::collection::vec(negated(network()), 1..4),
@@ -403,7 +399,7 @@ mod generated {
             target in "ACCEPT|accept|acc|r|Rej|d",
             as_list: bool,
         ) {
-            // In a text, a negation with a space would be two words.
+            // A text with a space after a negation would be two words.
             let close = |values: Vec<String>| {
                 if as_list { values } else { values.iter().map(|of| of.replace(' ', "")).collect() }
             };

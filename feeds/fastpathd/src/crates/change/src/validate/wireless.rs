@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Checks `/etc/config/wireless`. hostapd refuses a whole radio for one bad value, and reports it
-//! in the log only.
+//! Checks `/etc/config/wireless`. hostapd disables a whole radio for one invalid value, and reports
+//! it only in the log.
 
 use super::Report;
 use super::interface::unknown_interface;
@@ -8,14 +8,14 @@ use ::uci::Section;
 
 const BANDS: &[&str] = &["2g", "5g", "6g", "60g"];
 const MODES: &[&str] = &["ap", "sta", "adhoc", "mesh", "monitor", "wds", "none"];
-/// Values in front of a `+` with ciphers, as `parse_encryption` of wifi-scripts reads them.
+/// Values before an optional `+` and ciphers, from `parse_encryption` of wifi-scripts.
 #[rustfmt::skip]
 const ENCRYPTIONS: &[&str] = &[
     "none", "owe", "dpp", "psk", "psk2", "psk-mixed", "psk3", "psk3-mixed", "sae", "sae-compat",
     "sae-mixed", "wep", "wep-open", "wep-shared", "wpa", "wpa2", "wpa-mixed", "wpa3", "wpa3-mixed",
     "wpa3-192", "8021x",
 ];
-/// Maximum length of an SSID in 802.11, bytes.
+/// Maximum length of an SSID (IEEE 802.11), in bytes.
 const MAX_SSID_LEN: usize = 32;
 
 pub(super) fn judge(report: &mut Report<'_>) {
@@ -46,7 +46,7 @@ fn kind(encryption: &str) -> &str {
 }
 
 fn is_country(text: &str) -> bool {
-    // `00` is the regulatory domain of the world.
+    // `00` is the world regulatory domain.
     text == "00" || (text.len() == 2 && text.bytes().all(|c| c.is_ascii_uppercase()))
 }
 
@@ -85,7 +85,7 @@ fn ssid(report: &mut Report<'_>, point: &Section) {
     }
 }
 
-/// Checks a passphrase, or a key as hexadecimal digits. Stations and hostapd accept only ASCII.
+/// Checks a passphrase, or a key in hexadecimal. Passphrases are ASCII (IEEE 802.11).
 fn key(report: &mut Report<'_>, point: &Section) {
     let kind = kind(point.text("encryption").unwrap_or("none"));
     let wants = kind.starts_with("psk") || kind.starts_with("sae");

@@ -21,7 +21,7 @@ fn set(section: &str, values: impl Into<Value>) -> Value {
 }
 
 #[test]
-fn forwardings_and_policies_give_access_between_zones() {
+fn forwardings_and_policies_grant_access_between_zones() {
     let forwarding = lab()["firewall"].of("forwarding").next().unwrap().name.clone();
     assert_eq!(
         found(add("forwarding", json!({"src": "iot", "dest": "wan"}))),
@@ -61,7 +61,7 @@ fn the_default_policy_applies_to_zones_without_a_policy() {
 }
 
 #[test]
-fn a_port_forward_gives_access_to_a_host() {
+fn a_port_forward_grants_access_to_a_host() {
     let web = json!({"name": "Web", "src": "wan", "src_dport": "443", "dest": "lan",
         "dest_ip": "10.10.10.20", "dest_port": "8443", "proto": "tcp", "target": "DNAT"});
     assert_eq!(
@@ -82,9 +82,9 @@ fn a_port_forward_gives_access_to_a_host() {
     }
 }
 
-/// fw4 accepts prefixes of targets, and treats an unknown target as DNAT.
+// fw4 accepts abbreviated targets, and treats an unknown target as DNAT.
 #[test]
-fn a_redirect_is_a_port_forward_unless_fw4_makes_snat_of_it() {
+fn a_redirect_is_a_port_forward_unless_its_target_is_snat() {
     let redirect = |target: &str, host: &str| {
         let ports = json!({"src": "wan", "src_dport": "443"});
         let mut values = ports.as_object().unwrap().clone();
@@ -104,7 +104,7 @@ fn a_redirect_is_a_port_forward_unless_fw4_makes_snat_of_it() {
 }
 
 #[test]
-fn another_name_or_place_changes_no_access() {
+fn renaming_or_moving_a_rule_does_not_change_access() {
     let rule = |port: &str| json!({"src": "iot", "dest_port": port, "target": "ACCEPT"});
     let add = |id: &str, values: Value| {
         let mut edit = json!({"config": "firewall", "op": "add", "type": "rule", "id": id});
@@ -122,7 +122,7 @@ fn another_name_or_place_changes_no_access() {
 }
 
 #[test]
-fn access_that_a_new_deny_rule_removes_is_reported() {
+fn a_new_deny_rule_withdraws_access() {
     let accepts = json!({"name": "DNS", "src": "iot", "dest_port": "53", "target": "ACCEPT"});
     assert_eq!(found(add("rule", accepts)), ["+rule zone 'iot' to the router, tcp udp 53 ('DNS')"]);
     let denies = json!({"name": "Mail", "src": "*", "dest": "wan", "proto": "tcp",
@@ -146,7 +146,7 @@ fn access_that_a_new_deny_rule_removes_is_reported() {
 }
 
 #[test]
-fn other_settings_change_no_access() {
+fn other_settings_do_not_change_access() {
     let lan = named(&lab(), "firewall", "name", "lan").name.clone();
     assert_eq!(found(set(&lan, json!({"mtu_fix": "1"}))), [""; 0]);
     assert_eq!(found(json!([{"config": "network", "op": "delete", "section": "iot"}])), [""; 0]);

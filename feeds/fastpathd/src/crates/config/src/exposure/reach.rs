@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Senders and packets that a rule or redirect admits. Options that exclude nobody, or that the
-//! sender chooses, do not narrow it: source ports, times, rate limits, DSCP, the neighbour's MAC
-//! address, marks, which other packages set, and options that fw4 does not know.
+//! Senders and packets that a rule or redirect admits. Options that a sender controls or that
+//! exclude nobody do not narrow a rule: source ports, times, rate limits, DSCP, MAC addresses,
+//! marks, and options unknown to fw4.
 
 use std::collections::BTreeSet;
 
@@ -10,18 +10,18 @@ use uci::{Package, Section};
 use super::{Router, text};
 use crate::fw4::{self, Addresses, Protocol, Transport};
 
-/// More than half of all ports, or of the well-known ones, count as all ports.
+/// More than half of all ports, or of the well-known ports, count as all ports.
 const ALL_PORTS: usize = 0x1_0000;
 const WELL_KNOWN: usize = 1024;
-/// Senders with more addresses than a /8 of IPv4 or a /16 of IPv6 count as everyone.
+/// Senders count as everyone above a /8 of IPv4 or a /16 of IPv6.
 const MAX_IPV4: u128 = 1 << (128 - 8);
 const MAX_IPV6: u128 = 1 << (128 - 16);
 /// First and last address of `2000::/3`.
 const INTERNET: (u128, u128) = (0x2 << 124, (0x4 << 124) - 1);
 /// Maximum number of addresses that count as single hosts.
-const HOSTS: u128 = 16;
-/// Protocols without ports that open no service by themselves: ICMP, IGMP, and protocols of tunnels
-/// and routing, which need a configured peer.
+const MAX_HOSTS: u128 = 16;
+/// Protocols without ports that cannot reach a service: ICMP, IGMP, and protocols of tunnels and
+/// routing, which need a configured peer.
 #[rustfmt::skip]
 const HARMLESS: &[&str] = &[
     "icmp", "1", "icmpv6", "ipv6-icmp", "58", "igmp", "2", "ipencap", "4", "ipv6", "41", "gre",
@@ -29,29 +29,25 @@ const HARMLESS: &[&str] = &[
     "esp", "50", "ah", "51", "ospf", "89", "ipip", "94", "pim", "103", "vrrp", "112", "l2tp", "115",
 ];
 
-/// Packets of strangers, distinguished as far as openings differ.
+/// A class of packets from the Internet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Packet {
-    /// True for IPv4, false for IPv6.
     pub is_ipv4: bool,
     pub kind: Kind,
 }
 
-/// Content of packets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Kind {
-    /// Data for a service of the router.
+    /// To a service of the router.
     Service(Transport, u16),
-    /// Data for any other port.
+    /// To any other port.
     Ports(Transport),
-    /// Any protocol other than TCP and UDP.
+    /// Protocols other than TCP and UDP.
     Other,
 }
 
-/// Packets that an opening admits.
 pub type Packets = BTreeSet<Packet>;
 
-/// Returns all packets of these address families.
 pub(super) fn everything(families: Families, router: &Router) -> Packets {
     families.of(&all_kinds(&Ports::of(&[]), router))
 }
@@ -62,7 +58,6 @@ fn all_kinds(ports: &Ports, router: &Router) -> BTreeSet<Kind> {
     kinds
 }
 
-/// Address families of IP.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Families {
     four: bool,
@@ -72,7 +67,7 @@ pub(super) struct Families {
 impl Families {
     pub(super) const BOTH: Self = Self { four: true, six: true };
 
-    /// Returns the families of an option `family`.
+    /// Parses an option `family` like fw4.
     pub(super) fn named(text: Option<&str>) -> Self {
         let Some(text) = text else { return Self::BOTH };
         match (text == "inet" || text.contains('4'), text.contains('6')) {
@@ -92,8 +87,7 @@ impl Families {
     }
 }
 
-/// Returns whether all destinations are multicast, where no service answers strangers; any other
-/// address belongs to the router.
+/// Returns whether all destinations are multicast. Services do not answer strangers there.
 fn is_multicast(rule: &Section) -> bool {
     let multicast = |word: &str| {
         matches!(subnet(word), Some(Addresses::Masked { address, mask })
@@ -116,7 +110,7 @@ pub(super) fn admits(firewall: &Package, rule: &Section, transport: Transport, p
     (families.four || families.six) && !is_multicast(rule) && fw4::takes(rule, transport, port)
 }
 
-/// Returns the packets that a rule admits to a zone; empty if it opens only hosts or ports.
+/// Returns the packets that a rule admits to a zone. Empty if the rule opens only hosts or ports.
 pub(super) fn passes(firewall: &Package, rule: &Section, router: &Router) -> Packets {
     if single_hosts(&rule.words("dest_ip")) {
         return Packets::new();
@@ -127,7 +121,7 @@ pub(super) fn passes(firewall: &Package, rule: &Section, router: &Router) -> Pac
     families.of(&kinds)
 }
 
-/// Options that do not keep a rule from denying all of its protocols, ports and families.
+/// Options that [`denies`] evaluates or that do not matter. Other options may narrow a denial.
 #[rustfmt::skip]
 const DENIALS: &[&str] = &[
     "_name", "comment", "counter", "dest", "dest_port", "enabled", "family", "log", "log_limit",
@@ -154,13 +148,12 @@ pub(super) fn denies(rule: &Section, router: &Router) -> Packets {
     Families::named(rule.text("family")).of(&kinds)
 }
 
-/// Target of a redirect.
 pub(super) enum Target {
     Router,
     Host(String),
 }
 
-/// Returns the target of a redirect, and the packets of strangers that it leads there.
+/// Returns the target of a redirect, and the packets from the Internet that reach it.
 pub(super) fn redirected(
     firewall: &Package,
     redirect: &Section,
@@ -173,7 +166,7 @@ pub(super) fn redirected(
     let to = redirect.words("dest_port");
     let ports = Ports::of(&if to.is_empty() { redirect.words("src_dport") } else { to });
     let mut kinds = kinds(redirect, &ports, router);
-    // Without an address, fw4 uses IPv4 unless a family is given.
+    // fw4 limits a redirect without addresses and family to IPv4.
     let addressed =
         ["src_ip", "src_dip", "dest_ip"].iter().any(|of| !text(redirect, of).is_empty());
     let family = redirect.text("family").or((!addressed).then_some("ipv4"));
@@ -185,7 +178,7 @@ pub(super) fn redirected(
     Some((Target::Host(host.to_owned()), families.of(&kinds)))
 }
 
-/// Returns the packets that a section passes to these ports. fw4 applies ports to TCP and UDP only.
+/// Returns the kinds of packets that a section passes to these ports.
 fn kinds(section: &Section, ports: &Ports, router: &Router) -> BTreeSet<Kind> {
     let words = section.words("proto");
     let mut kinds = BTreeSet::new();
@@ -195,7 +188,7 @@ fn kinds(section: &Section, ports: &Ports, router: &Router) -> BTreeSet<Kind> {
     }
     for word in words {
         match fw4::negation(word) {
-            // fw4 ignores the `!` today; a later version may match all other protocols.
+            // fw4 ignores the `!`, but a later version may match all other protocols.
             (true, _) => kinds.extend(all_kinds(&Ports::of(&[]), router)),
             (false, word) => match fw4::protocol(word) {
                 Protocol::Any => kinds.extend(all_kinds(&Ports::of(&[]), router)),
@@ -212,7 +205,7 @@ fn kinds(section: &Section, ports: &Ports, router: &Router) -> BTreeSet<Kind> {
     kinds
 }
 
-/// Returns the families in which nearly everyone on the Internet meets the conditions.
+/// Returns the families in which a section admits nearly all senders on the Internet.
 fn strangers(firewall: &Package, section: &Section) -> Families {
     const NOBODY: Families = Families { four: false, six: false };
     let helper = fw4::negation(text(section, "helper"));
@@ -235,8 +228,7 @@ fn strangers(firewall: &Package, section: &Section) -> Families {
     has(Wanted::Most).and(by_set)
 }
 
-/// Returns whether a set contains few senders: not if it has ports or destinations, nor if it lists
-/// everything.
+/// Returns whether a set limits the senders to few addresses.
 fn is_narrow(firewall: &Package, ipset: &str) -> bool {
     let direction = ipset.split([' ', '\t', ',']).filter(|word| !word.is_empty()).nth(1);
     let Some(set) = set_named(firewall, ipset) else { return true };
@@ -259,22 +251,21 @@ fn set_named<'a>(firewall: &'a Package, ipset: &str) -> Option<&'a Section> {
     firewall.of("ipset").find(|set| text(set, "name") == name)
 }
 
-/// Parses an entry of addresses without its `!`.
+/// Parses an entry of addresses, ignoring its `!`.
 fn subnet(word: &str) -> Option<Addresses> {
     fw4::addresses(fw4::negation(word).1)
 }
 
-/// Number of addresses of a family that an option has to list.
+/// Number of a family's addresses that an option must list.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Wanted {
     Any,
-    /// Nearly all addresses.
+    /// Nearly all.
     Most,
 }
 
-/// Returns the families with as many listed addresses. Negations alone exclude single networks
-/// only. As in fw4, a family without entries counts only if the other one has none either, and the
-/// name of a network without addresses is not an entry.
+/// Returns the families with the wanted number of listed addresses. Only negations list nearly all
+/// addresses. As in fw4, a family without entries counts only if the other family has none either.
 fn listed(words: &[&str], wanted: Wanted) -> Families {
     let entries: Vec<(bool, Option<Addresses>)> =
         words.iter().map(|word| (fw4::negation(word).0, subnet(word))).collect();
@@ -290,16 +281,16 @@ fn listed(words: &[&str], wanted: Wanted) -> Families {
     Families { four: of_family(true, MAX_IPV4), six: of_family(false, MAX_IPV6) }
 }
 
-/// Returns whether addresses are nearly all of a family.
+/// Returns whether a list includes nearly all addresses of a family.
 pub(super) fn are_most(words: &[&str]) -> bool {
     let families = listed(words, Wanted::Most);
     families.four || families.six
 }
 
-/// Returns the number of Internet addresses, on the scale of IPv6 for both families.
+/// Returns the number of Internet addresses, scaled to 128 bits for both families.
 fn size(of: Addresses) -> u128 {
     let (first, last) = match of {
-        // A sender chooses the end of its address, so only the leading ones of a mask count.
+        // Senders choose the end of their address, so only the leading ones of a mask count.
         Addresses::Masked { address, mask } => {
             let host = u128::MAX.checked_shr(mask.leading_ones()).unwrap_or(0);
             (fw4::upper(address) & !host, fw4::upper(address) | host)
@@ -310,18 +301,18 @@ fn size(of: Addresses) -> u128 {
     last.min(high).saturating_sub(first.max(low))
 }
 
-/// Returns whether destinations are only single hosts, none of them negated.
+/// Returns whether destinations are only single hosts, without negations.
 fn single_hosts(words: &[&str]) -> bool {
     let single = |word: &&str| {
         let few = match subnet(word) {
             Some(Addresses::Masked { address, mask }) => {
                 let below = if address.is_ipv4() { u128::MAX >> 32 } else { 0 };
                 // A mask of the last 64 bits matches one IPv6 host behind any prefix.
-                (mask | below).count_zeros() <= HOSTS.ilog2() || mask.trailing_ones() >= 64
+                (mask | below).count_zeros() <= MAX_HOSTS.ilog2() || mask.trailing_ones() >= 64
             }
             Some(Addresses::Range(first, last)) => {
                 let shift = if first.is_ipv4() { 96 } else { 0 };
-                fw4::upper(last).saturating_sub(fw4::upper(first)) >> shift < HOSTS
+                fw4::upper(last).saturating_sub(fw4::upper(first)) >> shift < MAX_HOSTS
             }
             None => false,
         };
@@ -334,8 +325,8 @@ fn single_hosts(words: &[&str]) -> bool {
 struct Ports(Vec<bool>);
 
 impl Ports {
-    /// Returns the ports that an option lists, minus the negated ones; all ports if there is no
-    /// entry or an entry is invalid.
+    /// Returns the listed ports minus the negated ones. Returns all ports if the list is empty or
+    /// an entry is invalid.
     fn of(words: &[&str]) -> Self {
         let read = |word: &&str| {
             let (negated, word) = fw4::negation(word);
@@ -359,7 +350,7 @@ impl Ports {
         are_most(&self.0) || are_most(&self.0[..WELL_KNOWN])
     }
 
-    /// Returns the services among the ports, and the other ports if nearly all are included.
+    /// Returns the services among the ports, and [`Kind::Ports`] if nearly all ports are included.
     fn kinds(&self, of: Transport, router: &Router) -> Vec<Kind> {
         let services = router.services.iter().filter(|port| self.0[usize::from(**port)]);
         let mut kinds: Vec<Kind> = services.map(|port| Kind::Service(of, *port)).collect();

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The router by `/etc/config/network` and the files of services: its addresses, the ports of its
-//! services, and the interfaces that lead to the Internet.
+//! Addresses, service ports and WAN interfaces of the router, from `/etc/config`.
 
 use std::collections::BTreeSet;
 use std::net::IpAddr;
@@ -11,33 +10,30 @@ use super::reach::are_most;
 use super::text;
 use crate::fw4::{self, Addresses};
 
-/// The router's own addresses, and the ports of its administrative services.
 #[derive(Debug, Clone)]
 pub struct Router {
-    /// Addresses of its interfaces.
     pub addresses: BTreeSet<IpAddr>,
     pub services: BTreeSet<u16>,
-    /// Interfaces that lead to the Internet, even if they do not exist.
-    lines: BTreeSet<String>,
-    /// Devices of these interfaces.
+    /// Names of WAN interfaces, whether they exist or not.
+    wans: BTreeSet<String>,
     devices: BTreeSet<String>,
-    /// Enabled interfaces, and interfaces with hosts behind them.
-    present: BTreeSet<String>,
+    enabled: BTreeSet<String>,
+    /// Interfaces with hosts behind the router.
     inner: BTreeSet<String>,
 }
 
-/// Interfaces that lead to the Internet by `OpenWrt`'s naming.
-const LINES: &[&str] = &["wan", "wan6"];
+/// Interfaces that lead to the Internet by `OpenWrt`'s convention.
+const WANS: &[&str] = &["wan", "wan6"];
 /// Protocols of interfaces that lead to the Internet.
 #[rustfmt::skip]
-const LINE_PROTOCOLS: &[&str] = &[
+const WAN_PROTOCOLS: &[&str] = &[
     "3g", "464xlat", "6in4", "6rd", "6to4", "directip", "dslite", "map", "mbim", "modemmanager",
     "ncm", "pppoa", "pppoe", "qmi", "wwan",
 ];
 
 /// Default ports of SSH, telnet, DNS, TFTP, SNMP, `UPnP`, the page and metrics.
 const SERVICES: &[u16] = &[22, 23, 53, 69, 80, 161, 443, 1900, 5351, 7681, 8080, 8443, 9100];
-/// Files with ports of administrative services: type of the section, options.
+/// Files with ports of administrative services: package, section type and options.
 const LISTENERS: &[(&str, &str, &[&str])] = &[
     ("dhcp", "dnsmasq", &["port"]),
     ("dropbear", "dropbear", &["Port"]),
@@ -55,8 +51,8 @@ impl Default for Router {
     }
 }
 
-/// Returns the ports of administrative services: the default ones, and the ports in the files that
-/// `read` finds.
+/// Returns the ports of administrative services: the default ports, and the ports in the services'
+/// files.
 #[must_use]
 pub fn services(read: impl Fn(&str) -> Option<Package>) -> BTreeSet<u16> {
     let mut ports = Router::default().services;
@@ -66,7 +62,7 @@ pub fn services(read: impl Fn(&str) -> Option<Package>) -> BTreeSet<u16> {
     ports
 }
 
-/// Returns the ports in the file of a service: `8443`, `[::]:8443`, `443 ssl`, `UDP:161`.
+/// Returns the ports in a service's file. Parses `8443`, `[::]:8443`, `443 ssl` and `UDP:161`.
 #[must_use]
 pub fn listens(config: &str, package: &Package) -> BTreeSet<u16> {
     let mut ports = BTreeSet::new();
@@ -81,28 +77,28 @@ pub fn listens(config: &str, package: &Package) -> BTreeSet<u16> {
     ports
 }
 
-/// Returns whether packets of a WAN interface arrive at another device than the named one.
+/// Returns whether a WAN interface creates a device of its own above the configured one.
 #[must_use]
-pub fn has_own_device(line: &Section) -> bool {
-    LINE_PROTOCOLS.contains(&text(line, "proto"))
+pub fn has_own_device(wan: &Section) -> bool {
+    WAN_PROTOCOLS.contains(&text(wan, "proto"))
 }
 
 impl Router {
-    /// Returns the router with the interfaces of `/etc/config/network` and these service ports.
-    /// Interfaces in `lines` lead to the Internet regardless of their protocol.
+    /// Builds a router from `/etc/config/network` and its service ports. Interfaces in `wans` lead
+    /// to the Internet regardless of their protocol.
     #[must_use]
     pub fn of(
         network: Option<&Package>,
         services: &BTreeSet<u16>,
-        lines: &BTreeSet<String>,
+        wans: &BTreeSet<String>,
     ) -> Self {
-        let lines = lines.iter().map(String::as_str).chain(LINES.iter().copied());
+        let wans = wans.iter().map(String::as_str).chain(WANS.iter().copied());
         let mut router = Self {
             addresses: BTreeSet::new(),
             services: services.clone(),
-            lines: lines.map(str::to_owned).collect(),
-            devices: LINES.iter().map(|line| format!("pppoe-{line}")).collect(),
-            present: BTreeSet::new(),
+            wans: wans.map(str::to_owned).collect(),
+            devices: WANS.iter().map(|wan| format!("pppoe-{wan}")).collect(),
+            enabled: BTreeSet::new(),
             inner: BTreeSet::new(),
         };
         for interface in network.into_iter().flat_map(|network| network.of("interface")) {
@@ -120,29 +116,29 @@ impl Router {
         let (name, proto) = (&interface.name, text(interface, "proto"));
         let device = text(interface, "device");
         let below = device.strip_prefix('@').unwrap_or_default();
-        if LINE_PROTOCOLS.contains(&proto) || self.lines.contains(below) {
-            self.lines.insert(name.clone());
+        if WAN_PROTOCOLS.contains(&proto) || self.wans.contains(below) {
+            self.wans.insert(name.clone());
         }
-        if self.lines.contains(name) {
+        if self.wans.contains(name) {
             self.devices.extend([device.to_owned(), format!("{proto}-{name}")]);
         } else if proto == "static" && text(interface, "gateway").is_empty() {
             self.inner.insert(name.clone());
         }
         if !interface.is_on("disabled", false) {
-            self.present.insert(name.clone());
+            self.enabled.insert(name.clone());
         }
     }
 
-    /// Returns whether a zone includes packets of a WAN interface: by its name, by its device, or
-    /// because nothing excludes them.
-    pub(super) fn has_line(&self, zone: &Section) -> bool {
+    /// Returns whether a zone includes packets of a WAN interface: by the interface, by its device,
+    /// or because the zone matches nearly all packets.
+    pub(super) fn has_wan(&self, zone: &Section) -> bool {
         let (networks, devices) = (zone.words("network"), zone.words("device"));
         let is_negated = |word: &&str| fw4::negation(word).0;
         let is_device = |word: &&str| match word.strip_suffix('+') {
             Some(beginning) => self.devices.iter().any(|device| device.starts_with(beginning)),
             None => self.devices.contains(*word),
         };
-        let by_name = networks.iter().any(|network| self.lines.contains(*network));
+        let by_name = networks.iter().any(|network| self.wans.contains(*network));
         let named = networks.iter().chain(&devices).any(|word| !is_negated(word));
         let subnets = zone.words("subnet");
         let rest = networks.iter().chain(&devices).any(is_negated)
@@ -150,20 +146,23 @@ impl Router {
         by_name || devices.iter().any(is_device) || (!named && rest)
     }
 
-    /// Returns whether a zone has hosts behind the router, too.
+    /// Returns whether a zone has hosts behind the router.
     pub(super) fn has_hosts(&self, zone: &Section) -> bool {
         zone.words("network").iter().any(|network| self.inner.contains(*network))
     }
 
-    /// Returns the enabled WAN interfaces that are in none of these zones.
-    pub(super) fn loose<'a>(&'a self, zones: &'a [&Section]) -> impl Iterator<Item = &'a String> {
+    /// Returns the enabled WAN interfaces outside of these zones.
+    pub(super) fn unzoned_wans<'a>(
+        &'a self,
+        zones: &'a [&Section],
+    ) -> impl Iterator<Item = &'a String> {
         let in_zone =
-            |line: &String| zones.iter().any(|zone| zone.words("network").contains(&&**line));
-        self.lines.intersection(&self.present).filter(move |line| !in_zone(line))
+            |wan: &String| zones.iter().any(|zone| zone.words("network").contains(&&**wan));
+        self.wans.intersection(&self.enabled).filter(move |wan| !in_zone(wan))
     }
 
-    /// Returns whether a redirect to this host ends at the router. The name of a network means the
-    /// router's address in it.
+    /// Returns whether a redirect to this host ends at the router. A network's name stands for the
+    /// router's address in that network.
     pub(super) fn has(&self, host: &str) -> bool {
         let own = |address: IpAddr| {
             address.is_loopback() || address.is_unspecified() || self.addresses.contains(&address)

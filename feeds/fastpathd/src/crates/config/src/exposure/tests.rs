@@ -5,8 +5,7 @@ use serde_json::{Value, json};
 use super::*;
 use crate::parse_uci;
 
-/// Default firewall of `OpenWrt`, with its rules for packets that a WAN needs.
-const DELIVERED: &str = "
+const DEFAULT_FIREWALL: &str = "
 config defaults
 	option input 'REJECT'
 	option output 'ACCEPT'
@@ -65,7 +64,6 @@ config rule
 	option target 'ACCEPT'
 ";
 
-/// Returns a router with an address in its LAN.
 fn lab() -> Router {
     let network =
         "config interface lan\n option ipaddr 10.10.10.1\n option netmask 255.255.255.0\n";
@@ -73,10 +71,10 @@ fn lab() -> Router {
 }
 
 fn with(more: &str) -> Vec<Exposure> {
-    exposures(&parse_uci(&format!("{DELIVERED}{more}")).unwrap(), &lab())
+    exposures(&parse_uci(&format!("{DEFAULT_FIREWALL}{more}")).unwrap(), &lab())
 }
 
-/// Returns section type, zone and target of each exposure.
+/// Returns section type, source zone and target of each exposure.
 fn exposed(more: &str) -> Vec<(&'static str, String, String)> {
     let name = |opening| match opening {
         Opening::Router => "router".to_owned(),
@@ -98,7 +96,7 @@ fn the_default_firewall_has_no_exposure() {
 }
 
 #[test]
-fn a_zone_that_accepts_opens_the_router() {
+fn an_accepting_zone_opens_the_router() {
     for policy in ["ACCEPT", "accept", "Acc"] {
         let open = with(&format!("config zone 'wan'\n option input '{policy}'\n"));
         let [Exposure { section, kind: "zone", zone, opening: Opening::Router, .. }] = &open[..]
@@ -113,7 +111,7 @@ fn a_zone_that_accepts_opens_the_router() {
 }
 
 #[test]
-fn a_zone_without_a_policy_has_the_default_one() {
+fn a_zone_without_a_policy_uses_the_default_policy() {
     let file = |input: &str| {
         parse_uci(&format!(
             "config defaults\n option input '{input}'\nconfig zone 'w'\n option name 'wan'\n"
@@ -125,7 +123,7 @@ fn a_zone_without_a_policy_has_the_default_one() {
 }
 
 #[test]
-fn a_forwarding_opens_the_zone_it_leads_to() {
+fn a_forwarding_opens_its_destination_zone() {
     let forwarding = |src: &str, dest: &str| {
         exposed(&format!("config forwarding\n option src '{src}'\n option dest '{dest}'\n"))
     };
@@ -139,8 +137,8 @@ fn a_forwarding_opens_the_zone_it_leads_to() {
 }
 
 #[test]
-fn a_default_that_forwards_opens_every_zone() {
-    let mut file = parse_uci(DELIVERED).unwrap();
+fn a_default_policy_of_forwarding_opens_all_zones() {
+    let mut file = parse_uci(DEFAULT_FIREWALL).unwrap();
     let sections = file.as_object_mut().unwrap();
     sections.values_mut().find(|s| s[".type"] == "defaults").unwrap()["forward"] = "ACCEPT".into();
     let found = exposures(&file, &lab());
@@ -148,7 +146,7 @@ fn a_default_that_forwards_opens_every_zone() {
 }
 
 #[test]
-fn a_rule_that_names_no_port_opens_all() {
+fn a_rule_without_a_port_opens_all_ports() {
     let rule = |options: &[(&str, &str)]| {
         let options: Vec<String> =
             options.iter().map(|(name, value)| format!(" option {name} '{value}'\n")).collect();
@@ -198,7 +196,7 @@ fn section(kind: &str, options: &[(&str, &str)]) -> Vec<(&'static str, String, S
 }
 
 #[test]
-fn an_option_narrows_a_rule_only_if_it_excludes_something() {
+fn an_option_narrows_a_rule_only_if_it_excludes_packets() {
     let rule = |more: &[(&str, &str)]| {
         let all = [&[("src", "wan"), ("target", "ACCEPT"), ("proto", "tcp udp")], more].concat();
         section("rule", &all)
@@ -276,9 +274,8 @@ fn a_rule_for_a_port_of_a_service_opens_the_service() {
     assert_eq!(rule("udp", "546"), []);
 }
 
-/// Ports of the router's services come from their files.
 #[test]
-fn services_listen_on_the_ports_in_their_files() {
+fn reads_ports_of_services_from_their_files() {
     let files = [
         ("dropbear", "config dropbear\n option Port 2222\nconfig dropbear\n option Port 2223\n"),
         (
@@ -301,7 +298,7 @@ fn services_listen_on_the_ports_in_their_files() {
     assert_eq!(own, [444, 1161, 2222, 2223, 4443, 5353, 7682, 8081, 8444, 9443]);
     let router = Router::of(None, &found, &BTreeSet::new());
     let opens = |options: &str| -> Vec<Opening> {
-        let file = format!("{DELIVERED}config {options}\n option src wan\n");
+        let file = format!("{DEFAULT_FIREWALL}config {options}\n option src wan\n");
         exposures(&parse_uci(&file).unwrap(), &router).into_iter().map(|of| of.opening).collect()
     };
     let ssh: Vec<Opening> = vec![Opening::Services(BTreeSet::from([2222]))];
@@ -345,7 +342,7 @@ fn a_redirect_to_the_router_opens_the_router() {
 }
 
 #[test]
-fn a_set_narrows_by_its_senders() {
+fn a_set_of_senders_narrows_a_rule() {
     let rule = |set: &str| {
         exposed(&format!(
             "config ipset\n option name a\n{set}\nconfig rule\n option src wan\n \
@@ -370,7 +367,7 @@ mod generated {
 
     use super::*;
 
-    /// Generates options that exclude nobody, each with a value.
+    /// Generates names and values of options that exclude nobody.
     fn open() -> impl Strategy<Value = (String, String)> {
         let cut = 1u16..u16::MAX;
         let ports = prop_oneof![
@@ -380,7 +377,7 @@ mod generated {
             any::<u16>().prop_map(|port| format!("!{port}")),
         ];
         let senders = proptest::collection::vec(any::<bool>(), 1..7).prop_map(|way| {
-            // Halve one block repeatedly; all blocks together cover all addresses.
+            // The blocks come from repeated halving, so together they cover all addresses.
             let (mut base, mut blocks) = (0u32, Vec::new());
             for (depth, upper) in way.iter().enumerate() {
                 let bit = 1u32 << (31 - depth);
@@ -416,7 +413,7 @@ mod generated {
         }
 
         #[test]
-        fn ports_are_exposed_exactly_if_a_service_is_among_them(
+        fn a_port_range_is_exposed_only_if_it_includes_a_service(
             first in 1u16..30000, more in 0u16..9000, not in any::<u16>(),
         ) {
             let ports = format!("{first}-{} !{not}", first + more);

@@ -8,7 +8,7 @@ fn ip(text: &str) -> IpAddr {
 }
 
 #[test]
-fn a_prefix_fits_its_family() {
+fn a_prefix_longer_than_the_address_is_refused() {
     assert_eq!(Network::of(ip("10.0.0.0"), 33), None);
     assert!(Network::of(ip("::"), 128).is_some());
     assert_eq!(Network::of(ip("::"), 129), None);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 use super::*;
 
-/// Options in `OpenWrt`'s schema of `wireless` that hold a secret, or lines that may have one.
+/// Options in `OpenWrt`'s schema of `wireless` that contain a secret or free text.
 const WIRELESS_SECRETS: &[&str] = &[
     "key",
     "key1",
@@ -45,7 +45,7 @@ const WIRELESS_SECRETS: &[&str] = &[
 ];
 
 #[test]
-fn keys_of_wireless_are_not_shown() {
+fn masks_keys_of_wireless() {
     for kind in ["wifi-iface", "wifi-device", "wifi-station", "wifi-vlan"] {
         for option in WIRELESS_SECRETS {
             assert_eq!(shown(kind, option, "geheim"), MASK, "{kind}.{option}");
@@ -53,7 +53,6 @@ fn keys_of_wireless_are_not_shown() {
     }
 }
 
-/// A listed option with the name of a secret is a mistake, unless it is named here.
 #[test]
 fn no_listed_option_is_named_like_a_secret() {
     const HARMLESS: &[&str] = &[
@@ -136,9 +135,8 @@ fn shows_only_scheme_and_host_of_a_url() {
     }
 }
 
-/// A password before a host, in an option that is not named as a URL.
 #[test]
-fn credentials_are_masked_in_every_option() {
+fn masks_credentials_in_options_other_than_urls() {
     assert_eq!(shown("interface", "server", "ann:geheim@h.example"), MASK);
     assert_eq!(shown("interface", "server", "ftp://ann:geheim@h.example"), "ftp://h.example/•••");
     assert_eq!(shown("interface", "server", "ann%3Ageheim@h.example"), MASK);
@@ -146,7 +144,6 @@ fn credentials_are_masked_in_every_option() {
     assert_eq!(shown("policy", "name", "a@b:c"), "a@b:c");
 }
 
-/// The page shows each option that its forms edit: all options of the shipped configuration.
 #[test]
 fn options_of_the_shipped_configuration_are_shown() {
     let shipped = include_str!("../../../../../files/fastpath.config");
@@ -164,7 +161,7 @@ fn options_of_the_shipped_configuration_are_shown() {
 }
 
 #[test]
-fn recognises_a_file_with_a_secret() {
+fn recognises_files_with_secrets() {
     let holds = |text: &str| holds_secret(&uci::parse(text).unwrap());
     for secret in [
         "config interface wan\n option proto pppoe\n option password x\n",

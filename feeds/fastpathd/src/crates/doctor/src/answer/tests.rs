@@ -37,7 +37,7 @@ fn the_signature_lists_the_arguments_of_the_methods() {
 }
 
 #[test]
-fn a_finding_has_a_code_parameters_and_english_text() {
+fn a_finding_has_code_parameters_and_english_text() {
     let asked = json!({"checks": ["flowtable-missing"], "sample_ms": 0});
     let report = ask(&fake(), "run", &asked);
     assert_eq!(report["summary"]["error"], 1, "{report:#}");
@@ -81,7 +81,8 @@ fn refuses_invalid_arguments_by_name() {
     }
 }
 
-/// A router with an empty root password, and rpcd's answer about the caller's rights.
+/// Returns a router with an empty root password. `writes` is rpcd's answer about the right to
+/// `fix`.
 fn open_account(writes: &Value) -> Fake {
     fake()
         .file("/etc/shadow", "root::19000:0:99999:7:::\nviewer:$1$x$viewer:19000::::::\n")
@@ -121,7 +122,7 @@ fn a_writer_sees_accounts_without_a_password() {
     assert!(router.done().contains(&format!("call session access {right}")), "{:?}", router.done());
 }
 
-/// rpcd does not forward the user of a call, and ubusd lets the daemon call `run`, too.
+// rpcd does not forward the user, and ubusd also lets the daemon call `run`.
 #[test]
 fn a_call_without_a_session_does_not_see_accounts_without_a_password() {
     let (router, asked) = (open_account(&json!(true)), json!({"checks": ["system-password"]}));

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Checks of access to the router: accounts that can find administrators' sessions, a web login
-//! without throttling, and files with passwords that every user can read.
+//! Checks of access to the router: rights of accounts, the web login, and readable passwords.
 
 use super::Check;
 use crate::facts::Facts;
@@ -15,13 +14,13 @@ pub(super) const CHECKS: &[Check] = &[
 
 /// The ACL group of the page. An account with write access is an administrator.
 const PAGE: &str = "luci-app-fastpath";
-/// Folders of rpcd's staged changes, `uci-ID`: the id of a session is sufficient for its use.
-/// `/var` is a link, so both paths work.
+/// Folders of rpcd's staged changes. Their names `uci-ID` reveal session ids, which are sufficient
+/// to use a session. `/var` is a link, so both paths work.
 const SESSIONS: [&str; 2] = ["/var/run/rpcd", "/tmp/run/rpcd"];
 /// ACL group of clients without a login.
 const NOBODY: &str = "unauthenticated";
 
-/// Reports accounts without write access that can list the sessions of administrators.
+/// Reports accounts that can list sessions of administrators without having write access.
 fn sessions(facts: &Facts) -> Verdict {
     let Access { logins, groups, .. } = &facts.access;
     let (logins, groups) = (logins.get()?, groups.get()?);
@@ -45,7 +44,7 @@ fn sessions(facts: &Facts) -> Verdict {
     Ok(finding.with("names", names.join(", ")).if_seen())
 }
 
-/// Reports rpcd's own login being open to the web, because it does not delay guesses.
+/// Reports that the web can call rpcd's own login, which does not delay guesses.
 fn login(facts: &Facts) -> Verdict {
     let Access { groups, opened, throttled, .. } = &facts.access;
     let groups: &Groups = groups.get()?;
@@ -54,13 +53,13 @@ fn login(facts: &Facts) -> Verdict {
     if !open || !throttled {
         return Ok(None);
     }
-    // The administrator opened it, because another program may need it.
+    // An administrator may have opened the login for another program.
     let severity = if *opened { Severity::Info } else { Severity::Warning };
     let case = if *opened { "chosen" } else { "" };
     Ok(Some(Finding::new(severity).case(case).saw("login", "", "session login", GROUPS)))
 }
 
-/// Reports files with passwords that every user can read.
+/// Reports files with passwords that all users can read.
 fn secrets(facts: &Facts) -> Verdict {
     let mut finding = Finding::new(Severity::Warning);
     let paths = facts.access.exposed.get()?;
@@ -79,7 +78,7 @@ mod tests {
     use crate::machine::fake::Fake;
     use crate::texts::tests::found_by;
 
-    /// The grants of `LuCI` up to 25.12.
+    /// Grants of `LuCI` up to 25.12.
     const LUCI_BASE: &str = r#"{"luci-base": {"read": {"file": {"/": ["list"], "/*": ["list"]},
         "ubus": {"file": ["list"]}}, "write": {"ubus": {"uci": ["set"]}}}}"#;
     const UNAUTHENTICATED: &str =
@@ -128,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn only_a_writer_sees_accounts_with_excessive_rights() {
+    fn only_writers_see_accounts_with_excessive_rights() {
         let fake = router("config login\n option username viewer\n list read luci-base\n");
         let reader = sessions(&facts(&fake, Audience::Reader)).unwrap_err().to_string();
         assert!(!reader.contains("viewer") && reader.contains("administrators"), "{reader}");
@@ -136,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn reports_a_login_that_an_upgrade_opened_again() {
+    fn reports_a_login_that_an_upgrade_opened() {
         let open = |logins: &str| {
             router(logins).file("/usr/share/rpcd/acl.d/unauthenticated.json", UNAUTHENTICATED)
         };

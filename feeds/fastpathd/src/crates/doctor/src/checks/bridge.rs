@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Checks of bridges: VLANs, PVIDs and the spanning tree. The fix of the first check is in
-//! `migration.rs`.
+//! Checks of bridges: VLANs, PVIDs and the spanning tree.
 
 use super::Check;
 use super::migration;
@@ -55,8 +54,8 @@ fn shown(port: &BridgePort) -> String {
     if shown.is_empty() { "–".into() } else { shown.join(" ") }
 }
 
-/// Reports ports without a VLAN, and ports with an untagged VLAN but no PVID, which drop untagged
-/// frames.
+/// Reports ports without a VLAN, and ports that drop untagged frames because they have an untagged
+/// VLAN but no PVID.
 fn pvid(facts: &Facts) -> Verdict {
     let mut found: Option<Finding> = None;
     for bridge in aware(facts)? {
@@ -80,7 +79,7 @@ fn pvid(facts: &Facts) -> Verdict {
     Ok(found)
 }
 
-/// Reports VLANs of the router without a port.
+/// Reports VLANs of the bridge device that have no port.
 fn empty(facts: &Facts) -> Verdict {
     let mut finding = Finding::new(Severity::Advice);
     let mut vids = Vec::new();
@@ -96,7 +95,7 @@ fn empty(facts: &Facts) -> Verdict {
     Ok(finding.with("vlans", vids.join(", ")).if_seen())
 }
 
-/// Reports ports that have a link but are blocked by the spanning tree.
+/// Reports ports with a link that the spanning tree blocks.
 fn stp(facts: &Facts) -> Verdict {
     let mut found: Option<Finding> = None;
     for bridge in facts.bridges.all.get()? {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Checks of connection tracking: settings, helpers, table size, and programs that read counters.
+//! Checks of conntrack: settings, helpers, table size, and programs that read counters.
 
 use serde_json::{Value, json};
 
@@ -22,13 +22,13 @@ pub(super) const CHECKS: &[Check] = &[
     Check { id: "conntrack-uncounted", group: GROUP, run: uncounted },
 ];
 
-/// Limit of the timeout in seconds, one day. The kernel's default is five days.
-const LONG: u64 = 86_400;
-/// `OpenWrt`'s default in seconds, the minimum of RFC 5382.
-const SHORT: u64 = 7440;
-/// Maximum connections per bucket of a full table. Kernels from 5.15 on have one; `OpenWrt` has
-/// four on its smallest devices.
-const DENSE: u64 = 8;
+/// Maximum timeout without a finding, one day in seconds. The kernel's default is five days.
+const MAX_TIMEOUT: u64 = 86_400;
+/// `OpenWrt`'s default timeout in seconds, the minimum of RFC 5382.
+const DEFAULT_TIMEOUT: u64 = 7440;
+/// Maximum connections per bucket of a full table without a finding. Kernels from 5.15 on have one,
+/// `OpenWrt`'s smallest devices four.
+const MAX_PER_BUCKET: u64 = 8;
 
 fn accounting(facts: &Facts) -> Verdict {
     let counts = *facts.conntrack.accounting.get()? != 0;
@@ -87,31 +87,31 @@ fn full(facts: &Facts) -> Verdict {
 
 fn timeout(facts: &Facts) -> Verdict {
     let seconds = *facts.conntrack.established.get()?;
-    if seconds <= LONG {
+    if seconds <= MAX_TIMEOUT {
         return Ok(None);
     }
     let path = format!("{SETTINGS}/nf_conntrack_tcp_timeout_established");
     let finding = Finding::new(Severity::Advice)
         .with("seconds", seconds)
-        .with("days", seconds / LONG)
+        .with("days", seconds / MAX_TIMEOUT)
         .saw("timeout", "", format!("{seconds} s"), &path);
-    Ok(Some(finding.fix(Some(Fix::write(path, SHORT)))))
+    Ok(Some(finding.fix(Some(Fix::write(path, DEFAULT_TIMEOUT)))))
 }
 
 fn hash(facts: &Facts) -> Verdict {
     let (limit, buckets) = (*facts.conntrack.limit.get()?, *facts.conntrack.buckets.get()?);
-    if buckets == 0 || limit / buckets <= DENSE {
+    if buckets == 0 || limit / buckets <= MAX_PER_BUCKET {
         return Ok(None);
     }
     let finding = Finding::new(Severity::Advice)
         .with("each", limit / buckets)
         .saw("buckets", "", buckets, format!("{SETTINGS}/nf_conntrack_buckets"))
         .saw("limit", "", limit, format!("{SETTINGS}/nf_conntrack_max"));
-    // Two connections per bucket cost four bytes per connection.
+    // With two connections per bucket, the hash needs four bytes per connection.
     Ok(Some(finding.fix(Some(Fix::write(BUCKETS, limit / 2)))))
 }
 
-/// Returns table and chain of the rules that attach helpers.
+/// Returns family, table and chain of rules that attach helpers.
 fn attached(facts: &Facts) -> Result<Vec<String>, Unknown> {
     let rules = facts.rules.of("rule")?;
     let sets = |rule: &&&Value| {
@@ -125,7 +125,7 @@ fn attached(facts: &Facts) -> Result<Vec<String>, Unknown> {
     Ok(rules.iter().filter(sets).map(place).collect())
 }
 
-/// Reports helpers that are attached to all connections, or that are not used.
+/// Reports helpers that are unused, or attached to all connections.
 fn helpers(facts: &Facts) -> Verdict {
     let loaded = facts.conntrack.helpers.get()?;
     let places = attached(facts)?;
@@ -147,7 +147,7 @@ fn helpers(facts: &Facts) -> Verdict {
     if loaded.is_empty() {
         return Ok(None);
     }
-    // firewall4 attaches every helper to all zones without masquerading by default.
+    // By default, firewall4 attaches all helpers to zones without masquerading.
     let defaults = facts.uci.firewall.get()?.of("defaults").next();
     let own = places.iter().any(|place| place.contains(" fw4 helper_"));
     if let Some(defaults) = defaults.filter(|of| own && of.is_on("auto_helper", true)) {
@@ -162,7 +162,7 @@ fn helpers(facts: &Facts) -> Verdict {
     Ok(Some(finding.fix(Some(Fix::Steps(steps.collect())))))
 }
 
-/// Returns the steps that unload a helper. Its NAT module depends on it and goes first. `OpenWrt`'s
+/// Returns the steps that unload a helper, after the NAT module that depends on it. `OpenWrt`'s
 /// modprobe lacks `-r`, and its rmmod accepts only one module.
 fn unload(name: &str, translated: bool) -> Vec<Step> {
     let modules = [translated.then_some("nf_nat"), Some("nf_conntrack")].into_iter().flatten();

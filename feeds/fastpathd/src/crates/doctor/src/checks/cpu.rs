@@ -17,21 +17,21 @@ pub(super) const CHECKS: &[Check] = &[
     Check { id: "cpu-governor", group: "cpu", run: governor },
 ];
 
-/// Percent of softirq time from which a CPU is saturated.
-const FULL: u64 = 85;
-/// Percent of idle time from which a CPU could take half of another's work.
-const IDLE: u64 = 50;
-/// Source of the daemon's CPU plan.
+/// Minimum share of softirq time of a saturated CPU, in percent.
+const SATURATED_PERCENT: u64 = 85;
+/// Minimum share of idle time of a CPU that could relieve a saturated one, in percent.
+const IDLE_PERCENT: u64 = 50;
 const PLAN: &str = "ubus call fastpath cpu";
 
 /// Reports a CPU saturated with packets while another one is idle.
 fn saturated(facts: &Facts) -> Verdict {
     let loads = facts.cpu.loads.get()?;
-    let Some(full) = loads.iter().filter(|load| load.softirq >= FULL).max_by_key(|l| l.softirq)
+    let Some(full) =
+        loads.iter().filter(|load| load.softirq >= SATURATED_PERCENT).max_by_key(|l| l.softirq)
     else {
         return Ok(None);
     };
-    let idle = loads.iter().filter(|load| load.idle >= IDLE);
+    let idle = loads.iter().filter(|load| load.idle >= IDLE_PERCENT);
     let Some(idlest) = idle.max_by_key(|load| load.idle) else { return Ok(None) };
     let finding = Finding::new(Severity::Warning)
         .saw("softirq", full.cpu, format!("{} %", full.softirq), STAT)
@@ -69,7 +69,7 @@ fn masks(facts: &Facts) -> Verdict {
     Ok(finding.if_seen())
 }
 
-/// Reports packet steering of another program, which writes the masks of the plan.
+/// Reports packet steering of another program, which overwrites the masks of the plan.
 fn steering(facts: &Facts) -> Verdict {
     let active = facts.cpu.plan.at("active")? == true;
     let steering = facts.cpu.plan.at("steering")?;
@@ -106,8 +106,8 @@ fn isolated(facts: &Facts) -> Verdict {
     Ok(Some(finding))
 }
 
-/// Reports governor `powersave`, which keeps a CPU at its lowest frequency. With the drivers in
-/// `own` it follows the load.
+/// Reports the governor `powersave`, which keeps a CPU at its lowest frequency. With the drivers in
+/// `own`, `powersave` follows the load.
 fn governor(facts: &Facts) -> Verdict {
     let own = ["intel_pstate", "amd-pstate-epp", "amd_pstate_epp"];
     let slow = facts.cpu.clocks.iter().filter(|clock| clock.governor == "powersave");
@@ -126,7 +126,6 @@ fn governor(facts: &Facts) -> Verdict {
     Ok(finding.fix(fix).if_seen())
 }
 
-/// Returns the fix that enables the plan.
 pub(super) fn enable() -> Fix {
     Fix::set("fastpath", "cpu", &json!({"enabled": "1"}))
 }

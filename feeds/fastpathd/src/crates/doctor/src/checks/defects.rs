@@ -1,44 +1,35 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! Known kernel defects of flowtable, PPPoE, hardware offload and NFQUEUE, with the mainline commit
-//! of each fix. Versions with a CVE are from its record (<https://github.com/CVEProject/cvelistV5>,
-//! as shown by <https://osv.dev>).
+//! of each fix. Affected versions of a CVE are those of its record
+//! (<https://github.com/CVEProject/cvelistV5>, as shown by <https://osv.dev>).
 
 use crate::finding::Severity;
 
-/// The routers that a defect affects.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Where {
-    /// All routers with a flowtable.
+pub(super) enum Affected {
     Flowtable,
-    /// Routers with a PPPoE WAN.
     Pppoe,
-    /// Routers with hardware offload.
     Hardware,
-    /// Routers with inline inspection.
     Queue,
 }
 
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Defect {
-    /// The CVE, or a short name.
     pub(super) name: &'static str,
-    /// Mainline commit of the fix.
     pub(super) commit: &'static str,
     pub(super) text: &'static str,
-    pub(super) applies: Where,
-    /// Severity on an affected router.
+    pub(super) applies: Affected,
     pub(super) severity: Severity,
-    /// Affected versions: pairs of the first affected and the first fixed version.
+    /// Pairs of the first affected and the first fixed version.
     pub(super) in_versions: &'static [([u32; 3], [u32; 3])],
 }
 
-/// All known defects, worst first.
 pub(super) const DEFECTS: &[Defect] = &[
     Defect {
         name: "dev_fill_forward_path",
         commit: "ddb94eafab8b (net: resolve forwarding path from virtual netdevice)",
         text: "flows through bridge, VLAN and PPPoE are not offloaded",
-        applies: Where::Flowtable,
+        applies: Affected::Flowtable,
         severity: Severity::Error,
         in_versions: &[([0, 0, 0], [5, 13, 0])],
     },
@@ -46,7 +37,7 @@ pub(super) const DEFECTS: &[Defect] = &[
         name: "CVE-2024-27016",
         commit: "87b3593bed18 (netfilter: flowtable: validate pppoe header)",
         text: "a short PPPoE frame makes the kernel read beyond its end",
-        applies: Where::Pppoe,
+        applies: Affected::Pppoe,
         severity: Severity::Warning,
         in_versions: &[
             ([5, 13, 0], [5, 15, 157]),
@@ -59,7 +50,7 @@ pub(super) const DEFECTS: &[Defect] = &[
         name: "PPPoE + VLAN",
         commit: "245607493500 (netfilter: nft_flow_offload: fix offload with pppoe + vlan)",
         text: "flows over PPPoE in a VLAN are not offloaded, or lose packets",
-        applies: Where::Pppoe,
+        applies: Affected::Pppoe,
         severity: Severity::Warning,
         in_versions: &[([5, 13, 0], [5, 15, 42]), ([5, 16, 0], [5, 17, 10])],
     },
@@ -69,7 +60,7 @@ pub(super) const DEFECTS: &[Defect] = &[
                  segmentation)",
         text: "first packets of UDP connections that were joined on receiving are dropped \
                 instead of inspected",
-        applies: Where::Queue,
+        applies: Affected::Queue,
         severity: Severity::Warning,
         in_versions: &[
             ([6, 11, 0], [6, 12, 75]),
@@ -81,7 +72,7 @@ pub(super) const DEFECTS: &[Defect] = &[
         name: "CVE-2026-43084",
         commit: "936206e3f6ff (netfilter: nfnetlink_queue: make hash table per queue)",
         text: "several queues share a table that is freed while in use: the kernel may crash",
-        applies: Where::Queue,
+        applies: Affected::Queue,
         severity: Severity::Warning,
         in_versions: &[
             ([6, 12, 75], [6, 12, 83]),
@@ -94,7 +85,7 @@ pub(super) const DEFECTS: &[Defect] = &[
         commit: "76522fcdbc3a (netfilter: flowtable: strictly check for maximum number of actions)",
         text: "a connection over IPv6 with NAT and two VLANs writes behind the list that the \
                 hardware gets",
-        applies: Where::Hardware,
+        applies: Affected::Hardware,
         severity: Severity::Warning,
         in_versions: &[
             ([5, 5, 0], [5, 15, 203]),
@@ -111,7 +102,7 @@ pub(super) const DEFECTS: &[Defect] = &[
                  work)",
         text: "a flowtable that is replaced while the hardware works for it is used after it is \
                 freed",
-        applies: Where::Hardware,
+        applies: Affected::Hardware,
         severity: Severity::Warning,
         in_versions: &[([5, 5, 0], [5, 15, 64]), ([5, 16, 0], [5, 19, 6])],
     },
@@ -120,7 +111,7 @@ pub(super) const DEFECTS: &[Defect] = &[
         commit: "9e0f0430389b (netfilter: nft_flow_offload: reset dst in route object after \
                  setting up flow)",
         text: "the route of a flow that cannot be offloaded is released twice",
-        applies: Where::Flowtable,
+        applies: Affected::Flowtable,
         severity: Severity::Advice,
         in_versions: &[
             ([4, 16, 0], [5, 15, 150]),
@@ -134,7 +125,7 @@ pub(super) const DEFECTS: &[Defect] = &[
         commit: "d73f4b53aaae (netfilter: nf_tables: release flowtable after rcu grace period on \
                  error)",
         text: "packets may use a rejected flowtable after it is freed",
-        applies: Where::Flowtable,
+        applies: Affected::Flowtable,
         severity: Severity::Info,
         in_versions: &[
             ([4, 16, 0], [6, 1, 167]),
@@ -146,7 +137,7 @@ pub(super) const DEFECTS: &[Defect] = &[
     },
 ];
 
-/// Returns the defects of a kernel version, worst first.
+/// Returns the defects of a kernel version, most severe first.
 pub(super) fn of(version: [u32; 3]) -> impl Iterator<Item = &'static Defect> {
     let has = move |defect: &&Defect| {
         defect.in_versions.iter().any(|(first, fixed)| *first <= version && version < *fixed)
@@ -163,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn a_kernel_has_the_defects_not_fixed_in_its_series() {
+    fn lists_defects_that_are_not_fixed_in_the_series() {
         assert!(names([5, 4, 200]).contains(&"dev_fill_forward_path"));
         assert!(names([5, 15, 156]).contains(&"CVE-2024-27016"));
         assert!(!names([5, 15, 157]).contains(&"CVE-2024-27016"));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! No check may advise to delete the firewall's table or our own.
+//! Tests that no check advises to delete the firewall's table or our own.
 
 use serde_json::{Value, json};
 
@@ -9,11 +9,11 @@ use crate::finding::{Finding, Fix, Step};
 use crate::machine::fake::Fake;
 use crate::texts::Texts;
 
-/// Tables that must stay even if they have what makes the doctor advise to delete another table: a
-/// flowtable on upper devices without counters, and long chains without effect.
-const KEPT: [&str; 2] = ["fw4", "fastpath"];
+/// Tables that must never be deleted. In the test they have the faults for which the doctor advises
+/// to delete other tables.
+const PROTECTED: [&str; 2] = ["fw4", "fastpath"];
 
-/// Returns the flowtable that fw4 creates with `flow_offloading` 1 on its zones' devices.
+/// Returns a table with a flowtable on upper devices and without counters.
 fn flowtables(table: &str) -> String {
     format!(
         "table inet {table} {{\n\tflowtable ft {{\n\t\thook ingress priority filter\n\
@@ -64,7 +64,6 @@ fn router(tables: &[&str]) -> Facts {
     }
 }
 
-/// Returns the findings of all checks.
 fn found(facts: &Facts) -> Vec<(&'static str, &'static str, Finding)> {
     let all = CHECKS.iter().flat_map(|group| *group);
     all.filter_map(|check| Some((check.group, check.id, (check.run)(facts).ok()??))).collect()
@@ -81,7 +80,7 @@ fn deletes(finding: &Finding) -> Vec<String> {
     steps.iter().filter_map(of).collect()
 }
 
-/// Returns whether a finding advises to delete something.
+/// Returns whether remedy or fix of a finding mention deletion.
 fn advises_deletion(group: &str, id: &str, finding: &Finding) -> bool {
     let texts = Texts::english();
     let keys: &[&str] = if finding.fix.is_some() { &["remedy", "fix"] } else { &["remedy"] };
@@ -96,11 +95,11 @@ fn names(finding: &Finding, table: &str) -> bool {
 
 #[test]
 fn no_finding_advises_to_delete_the_firewalls_table_or_ours() {
-    let facts = router(&KEPT);
+    let facts = router(&PROTECTED);
     let all = found(&facts);
     assert!(all.iter().any(|(_, id, _)| *id == "flowtable-fw4"), "{all:?}");
     for (group, id, finding) in all {
-        for table in KEPT {
+        for table in PROTECTED {
             let table_deleted = deletes(&finding).into_iter().find(|step| step.contains(table));
             assert_eq!(table_deleted, None, "{id}");
             let advised = advises_deletion(group, id, &finding) && names(&finding, table);
@@ -123,7 +122,7 @@ fn advises_to_delete_another_programs_table() {
 }
 
 #[test]
-fn findings_about_flowtables_never_say_table() {
+fn findings_about_flowtables_do_not_call_them_tables() {
     let facts = router(&["own"]);
     for (group, id, finding) in found(&facts) {
         let about_flowtables = ["flowtable-upper", "flowtable-counters", "flowtable-fw4"];

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Checks of the flowtable and the engine, and the fix that selects an engine.
+//! Checks of the flowtable and the engine.
 
 use serde_json::{Map, Value, json};
 
 use super::Check;
 use crate::facts::flowtable::{Listed, Module, STALE};
-use crate::facts::walk::stays;
+use crate::facts::walk::is_protected;
 use crate::facts::{Facts, Unknown, list, word};
 use crate::finding::{Finding, Fix, Severity, Step, Verdict};
 use uci::Section;
@@ -27,28 +27,27 @@ pub(super) const CHECKS: &[Check] = &[
     Check { id: "policy-routing", group: GROUP, run: policy_routing },
 ];
 
-/// Engine of a configuration without the option.
-const DEFAULT: &str = "flowtable";
-/// Source of the gain: five chains compared with a flowtable in their place.
+/// Engine of a configuration without option `engine`.
+const DEFAULT_ENGINE: &str = "flowtable";
+/// Source of the gain: a flowtable compared with five chains.
 const FIVE_CHAINS: &str = "docs/doctor.md, rows 6 and A";
-/// The kernel's default timeout of idle entries in seconds.
-const KEPT: u64 = 30;
-/// Bits per second below which a share is not meaningful.
-const WORTH_MEASURING: u64 = 1_000_000;
-/// Maximum number of reasons in a finding.
-const REASONS: usize = 3;
+/// The kernel's default timeout of idle entries, in seconds.
+const DEFAULT_TIMEOUT: u64 = 30;
+/// Minimum rate for a meaningful share, in bit/s.
+const MIN_RATE: u64 = 1_000_000;
+const MAX_REASONS: usize = 3;
 
 pub(super) fn engine<'a>(facts: &'a Facts, key: &str) -> Result<&'a str, Unknown> {
     Ok(word(facts.flowtable.status.at("engine")?, key))
 }
 
-/// Returns a fix that selects an engine in the configuration. If it is already configured and a
-/// command selected another one, the fix is a command to the daemon.
+/// Returns a fix that configures an engine. If the engine is already configured but a command
+/// selected another one, the fix is a call of the daemon.
 pub(super) fn set_engine(facts: &Facts, engine: &str) -> Fix {
     let package = facts.uci.fastpath.get().ok();
     let main = package.and_then(|of| of.of("fastpath").next());
     let chosen = |main: &Section| {
-        main.is_on("enabled", true) && main.text("engine").unwrap_or(DEFAULT) == engine
+        main.is_on("enabled", true) && main.text("engine").unwrap_or(DEFAULT_ENGINE) == engine
     };
     if let Some(main) = main.filter(|main| !chosen(main)) {
         return Fix::set("fastpath", &main.name, &json!({"enabled": "1", "engine": engine}));
@@ -71,7 +70,6 @@ fn missing(facts: &Facts) -> Verdict {
     Ok(Some(finding.fix(fix)))
 }
 
-/// Reports that the fast path is disabled.
 fn off(facts: &Facts) -> Verdict {
     if engine(facts, "wanted")? != "off" {
         return Ok(None);
@@ -83,18 +81,17 @@ fn off(facts: &Facts) -> Verdict {
     Ok(Some(finding))
 }
 
-/// Returns whether the daemon's health list has this code.
 fn reports(facts: &Facts, code: &str) -> Result<bool, Unknown> {
     let listed = facts.flowtable.status.at("health")?.as_array();
     Ok(listed.into_iter().flatten().any(|entry| entry["code"] == code))
 }
 
-/// Reports an active engine other than the configured one, or a missing table.
+/// Reports an active engine that differs from the configured one, or a missing table.
 fn differs(facts: &Facts) -> Verdict {
     let (wanted, active) = (engine(facts, "wanted")?, engine(facts, "active")?);
     let why = engine(facts, "why")?;
     let reported = reports(facts, "flowtable-differs")? || reports(facts, "nft-refused")?;
-    // Rejected hardware offload has its own check.
+    // Check `hardware-refused` reports rejected hardware offload.
     let hardware = wanted == "flowtable-hw" && active == "flowtable";
     let listed = facts.flowtable.listed.get()?;
     let gone = active.starts_with("flowtable")
@@ -120,7 +117,7 @@ fn differs(facts: &Facts) -> Verdict {
     Ok(Some(finding))
 }
 
-/// Reports routing rules that engine ebpf ignores, as it routes by destination only.
+/// Reports routing rules that engine ebpf ignores, because it routes by destination only.
 fn policy_routing(facts: &Facts) -> Verdict {
     if engine(facts, "wanted")? != "ebpf" {
         return Ok(None);
@@ -137,7 +134,7 @@ fn links(facts: &Facts) -> Result<&[Value], Unknown> {
     Ok(list(facts.flowtable.topology.get()?, "links"))
 }
 
-/// Reports ports that could be in the flowtable and are not.
+/// Reports ports that could be in the flowtable but are not.
 fn devices(facts: &Facts) -> Verdict {
     if !engine(facts, "active")?.starts_with("flowtable") {
         return Ok(None);
@@ -167,10 +164,9 @@ fn devices(facts: &Facts) -> Verdict {
     Ok(Some(finding))
 }
 
-/// Returns the flowtables that the administrator may change. fw4's has its own check, and
-/// `flowtable-devices` checks ours.
+/// Returns the flowtables of other programs, except fw4's, which has its own check.
 pub(super) fn foreign(facts: &Facts) -> Result<impl Iterator<Item = &Listed>, Unknown> {
-    Ok(facts.flowtable.listed.get()?.iter().filter(|of| !stays(&of.table)))
+    Ok(facts.flowtable.listed.get()?.iter().filter(|of| !is_protected(&of.table)))
 }
 
 /// Reports other programs' flowtables on VLAN devices, bridges or ppp devices.
@@ -193,7 +189,7 @@ fn upper(facts: &Facts) -> Verdict {
     Ok(finding.if_seen())
 }
 
-/// Reports flowtables without counters: their flows appear idle.
+/// Reports flowtables without counters, whose flows appear idle.
 fn counters(facts: &Facts) -> Verdict {
     let silent: Vec<String> = foreign(facts)?
         .filter(|flowtable| !flowtable.counter)
@@ -207,7 +203,7 @@ fn counters(facts: &Facts) -> Verdict {
     Ok(Some(finding))
 }
 
-/// Reports that most traffic takes the slow path although the fast path is active.
+/// Reports that most traffic is on the slow path although the fast path is active.
 fn share(facts: &Facts) -> Verdict {
     if engine(facts, "active")? == "off" {
         return Ok(None);
@@ -215,7 +211,7 @@ fn share(facts: &Facts) -> Verdict {
     let Some(now) = facts.flowtable.status.at("ratio.now")?.as_f64() else { return Ok(None) };
     let paths = facts.flowtable.status.at("paths")?.as_object().into_iter().flatten();
     let rate: u64 = paths.filter_map(|(_, path)| path["bps"].as_u64()).sum();
-    if now >= 0.5 || rate < WORTH_MEASURING {
+    if now >= 0.5 || rate < MIN_RATE {
         return Ok(None);
     }
     let percent = format!("{:.0}", now * 100.0);
@@ -228,14 +224,14 @@ fn share(facts: &Facts) -> Verdict {
         .gain(FIVE_CHAINS);
     let mut reasons: Vec<_> = facts.flowtable.reasons.get()?.iter().collect();
     reasons.sort_by_key(|(_, (_, bytes))| std::cmp::Reverse(*bytes));
-    for (reason, (flows, bytes)) in reasons.into_iter().take(REASONS) {
+    for (reason, (flows, bytes)) in reasons.into_iter().take(MAX_REASONS) {
         let value = format!("{flows} ({} kB)", bytes / 1000);
         finding = finding.saw("reason", reason, value, "ubus call fastpath flows");
     }
     Ok(Some(finding))
 }
 
-/// Reports fw4's own offloading. Its rule comes first, so inspection sees only handshakes.
+/// Reports fw4's own offloading, which lets inspection see only handshakes.
 fn fw4(facts: &Facts) -> Verdict {
     let configured = health::offloading_section(&facts.uci.firewall.get()?.values());
     let listed = facts.flowtable.listed.get().ok();
@@ -258,7 +254,7 @@ fn fw4(facts: &Facts) -> Verdict {
     Ok(Some(finding))
 }
 
-/// Reports timeouts that keep entries long after their last packet.
+/// Reports timeouts that keep entries long after the last packet.
 fn stale(facts: &Facts) -> Verdict {
     let long: Vec<_> =
         facts.flowtable.timeouts.iter().filter(|(_, seconds)| *seconds > STALE).collect();
@@ -274,12 +270,12 @@ fn stale(facts: &Facts) -> Verdict {
         let path = format!("/proc/sys/net/netfilter/nf_flowtable_{of}_timeout");
         finding =
             finding.with("seconds", *seconds).saw("timeout", of, format!("{seconds} s"), &path);
-        steps.push(Step::Write { path, text: KEPT.to_string() });
+        steps.push(Step::Write { path, text: DEFAULT_TIMEOUT.to_string() });
     }
     Ok(Some(finding.fix(Some(Fix::Steps(steps)))))
 }
 
-/// Reports flows that are not offloaded because the kernel does not know a neighbour.
+/// Reports flows on the slow path because the kernel does not know a neighbour.
 fn neighbours(facts: &Facts) -> Verdict {
     let reasons = facts.flowtable.reasons.get()?;
     let Some((flows, bytes)) = reasons.get("no-neighbour") else { return Ok(None) };
@@ -291,7 +287,8 @@ fn neighbours(facts: &Facts) -> Verdict {
     Ok(Some(finding))
 }
 
-/// Reports shaping above the lowest device: offloading would bypass it, so its flows stay slow.
+/// Reports shaping above the lowest device. Its flows stay on the slow path, because offload would
+/// bypass the shaping.
 fn shaped(facts: &Facts) -> Verdict {
     if !engine(facts, "active")?.starts_with("flowtable") {
         return Ok(None);
@@ -307,13 +304,14 @@ fn shaped(facts: &Facts) -> Verdict {
     Ok(finding.with("devices", names.join(", ")).if_seen())
 }
 
-/// Reports rules of other programs that act on each packet and keep flows on the slow path.
+/// Reports rules of other programs that keep flows on the slow path because they act on each
+/// packet.
 fn packet_rules(facts: &Facts) -> Verdict {
     let rules = list(facts.flowtable.status.at("engine")?, "packet_rules");
     let slow = facts.flowtable.reasons.get()?.get("rule-per-packet").map_or(0, |(flows, _)| *flows);
     let mut finding = Finding::new(Severity::Advice).with("count", rules.len()).with("flows", slow);
     for rule in rules.iter().filter_map(Value::as_str) {
-        // Separate the handle, which changes whenever the rules are loaded.
+        // The handle changes at each reload, so it is part of the value, not of the object.
         let (chain, rest) = rule.split_once(" handle ").unwrap_or((rule, ""));
         let (handle, comment) = rest.split_once(' ').unwrap_or((rest, ""));
         let of = format!("{chain} {comment}");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Checks of Suricata: mode, queues, version, packet loss, rules, threads, and the encrypted share.
+//! Checks of Suricata: mode, queues, version, packet loss, rules, threads, encrypted share.
 
 use serde_json::{Value, json};
 
@@ -21,16 +21,15 @@ pub(super) const CHECKS: &[Check] = &[
     Check { id: "ips-encrypted", group: "ips", run: encrypted },
 ];
 
-/// Source of the daemon's state of inspection.
 const STATE: &str = "ubus call fastpath ips";
 const DAY: u64 = 24 * 3600 * 1000;
-/// Days since the last check of the rule sources for a recommendation. Beyond it the page shows
-/// incomplete protection (`ui/src/lib/protection/state.ts`).
+/// Maximum age of the last check of rule sources without a finding, in days. The page uses the same
+/// limit (`ui/src/lib/protection/state.ts`).
 const OLD_DAYS: u64 = 7;
-/// Days since the last check of the rule sources for a warning.
+/// Maximum age of the last check of rule sources without a warning, in days.
 const VERY_OLD_DAYS: u64 = 30;
-/// Minimum of uninspected packets for a recommendation.
-const MANY: u64 = 1000;
+/// Minimum number of uninspected packets for a recommendation.
+const MIN_UNINSPECTED: u64 = 1000;
 
 /// Major version of Suricata, end of its support in Unix ms, and the date.
 /// <https://suricata.io/our-story/eol-policy/>: "6.0.x: end of life since August 1st, 2024",
@@ -43,7 +42,7 @@ const ENDS: &[(u64, u64, &str)] = &[
 ];
 const POLICY: &str = "https://suricata.io/our-story/eol-policy/";
 
-/// Reports that Suricata gets copies: it sees a packet only after the packet was forwarded.
+/// Reports that Suricata gets copies of packets and cannot drop.
 fn watching(facts: &Facts) -> Verdict {
     let enabled = facts.ips.enabled()?;
     let mode = facts.ips.state.at("mode")?;
@@ -53,11 +52,11 @@ fn watching(facts: &Facts) -> Verdict {
             .gain("docs/doctor.md, inspection");
         return Ok(Some(finding.fix(Some(Fix::set("fastpath", "ips", &json!({"mode": "nfq"}))))));
     }
-    let unmanaged = |running: &&SuricataProcess| running.watches().is_some();
+    let unmanaged = |running: &&SuricataProcess| running.capture_argument().is_some();
     let Some(running) = facts.ips.running.iter().find(unmanaged).filter(|_| !enabled) else {
         return Ok(None);
     };
-    let argument = running.watches().unwrap_or_default();
+    let argument = running.capture_argument().unwrap_or_default();
     let path = format!("/proc/{}/cmdline", running.pid);
     let finding = Finding::new(Severity::Warning)
         .case("other")
@@ -68,7 +67,7 @@ fn watching(facts: &Facts) -> Verdict {
     Ok(Some(finding.fix(Some(fix))))
 }
 
-/// Reports inspection that is enabled but not inline.
+/// Reports enabled inspection that is not inline.
 fn away(facts: &Facts) -> Verdict {
     if !facts.ips.enabled()? {
         return Ok(None);
@@ -91,7 +90,6 @@ fn away(facts: &Facts) -> Verdict {
     Ok(Some(finding))
 }
 
-/// Reports queues of the rules that no process reads.
 fn unread(facts: &Facts) -> Verdict {
     let works = matches!(facts.ips.state.at("state")?.as_str(), Some("inline" | "inline-degraded"));
     if !facts.ips.enabled()? || facts.ips.state.at("mode")? != "nfq" || !works {
@@ -108,7 +106,7 @@ fn unread(facts: &Facts) -> Verdict {
     Ok(finding.if_seen())
 }
 
-/// Reports a series of Suricata without support, or with less than 90 days left.
+/// Reports a Suricata series without support, or with less than 90 days of support.
 fn end_of_life(facts: &Facts) -> Verdict {
     let Some(said) = &facts.ips.version else { return Ok(None) };
     // "This is Suricata version 8.0.6 RELEASE"
@@ -119,11 +117,11 @@ fn end_of_life(facts: &Facts) -> Verdict {
         version.split('.').next().and_then(|word| word.parse().ok()).ok_or_else(|| {
             Unknown(format!("{PROGRAM} -V prints '{}', without a version", said.trim()))
         })?;
-    // Versions older than the table ended with its oldest row.
+    // Versions older than the table have the end of its oldest row.
     let row =
         ENDS.iter().find(|row| row.0 >= major).filter(|row| row.0 == major || major < ENDS[0].0);
     let Some(&(_, end, date)) = row else { return Ok(None) };
-    // If the clock was never set, use the build time, so that an old version does not seem current.
+    // The build time replaces a clock that was never set.
     let now = facts.system.now_ms.max(super::system::BUILT_MS);
     let severity = match () {
         () if now >= end => Severity::Warning,
@@ -138,7 +136,7 @@ fn end_of_life(facts: &Facts) -> Verdict {
     Ok(Some(finding))
 }
 
-/// Reports packets that got no verdict because a queue was full.
+/// Reports packets without a verdict because a queue was full.
 fn drops(facts: &Facts) -> Verdict {
     let lost = |queue: &crate::facts::ips::Queue| queue.full + queue.reader;
     let queues: Vec<_> = facts.ips.queues.iter().filter(|queue| lost(queue) > 0).collect();
@@ -147,7 +145,7 @@ fn drops(facts: &Facts) -> Verdict {
     if dropped == 0 {
         return Ok(None);
     }
-    // A burst at the start of a connection loses one packet in a thousand.
+    // A burst at the start of a connection may lose one packet in a thousand.
     let often = dropped * 1000 > given + dropped;
     let severity = if often { Severity::Warning } else { Severity::Info };
     let mut finding = Finding::new(severity).with("lost", dropped).with("given", given);
@@ -166,8 +164,8 @@ fn uninspected(facts: &Facts) -> Verdict {
         return Ok(None);
     }
     let fail = facts.ips.state.at("fail")?.as_str().unwrap_or_default();
-    // A large share of few packets only means that Suricata has just started, so both limits apply.
-    let often = packets >= MANY && packets * 100 > inspected + packets;
+    // Shortly after the start of Suricata, few packets have a large share, so both limits apply.
+    let often = packets >= MIN_UNINSPECTED && packets * 100 > inspected + packets;
     let severity = if often { Severity::Advice } else { Severity::Info };
     let finding = Finding::new(severity)
         .saw("uninspected", "", packets, STATE)
@@ -185,13 +183,12 @@ fn rules(facts: &Facts) -> Verdict {
     let text = |field: &str| Ok(facts.ips.state.at(field)?.as_str().unwrap_or_default().to_owned());
     let state: String = text("rules.state")?;
     let message: String = text("rules.message")?;
-    // Sources without news are checked every day, too, so the age is that of the last check.
+    // Use the time of the last check, because sources may have no updates for a long time.
     let checked = facts.ips.state.at("rules.checked_ms")?.as_u64().unwrap_or(0);
     let loaded = facts.ips.state.at("rules.loaded")?.as_u64().unwrap_or(0).to_string();
     let days = facts.system.now_ms.saturating_sub(checked) / DAY;
     let (case, severity) = match state.as_str() {
         "failed" => ("failed", Severity::Warning),
-        // The page has the same severity.
         _ if checked == 0 => ("builtin", Severity::Warning),
         _ if days > VERY_OLD_DAYS => ("", Severity::Warning),
         _ if days > OLD_DAYS => ("", Severity::Advice),
@@ -207,7 +204,7 @@ fn rules(facts: &Facts) -> Verdict {
         finding = finding.saw("age", "", days, STATE);
     }
     if !message.is_empty() {
-        // The message of an update repeats the messages of its sources.
+        // An update's message contains the messages of its sources.
         let mut reported = facts.ips.state.at("rules.cause")?.clone();
         if reported.is_object() {
             reported["sources"] = facts.ips.state.at("rules.sources")?.clone();
@@ -229,7 +226,7 @@ fn threads(facts: &Facts) -> Verdict {
     let mut finding = Finding::new(Severity::Warning);
     let mut strayed = 0;
     for thread in facts.ips.running.iter().flat_map(|running| &running.threads) {
-        // With two CPUs the plan itself may let management share the forwarding CPU.
+        // With two CPUs, the plan may put management on the forwarding CPU.
         let strays =
             |cpu: u32| if pinned { !own.contains(&cpu) } else { forwarding.contains(&cpu) };
         if cpus(&thread.cpus).into_iter().any(strays) {
@@ -251,8 +248,7 @@ fn threads(facts: &Facts) -> Verdict {
     Ok(Some(finding.fix(off.then(super::cpu::enable))))
 }
 
-/// Returns the CPUs to which packets are steered, by the plan or by masks without some CPUs. Empty
-/// if nothing is steered or if the masks include all CPUs.
+/// Returns the CPUs to which the plan or masks steer packets. Empty if packets arrive on all CPUs.
 fn forwarding(facts: &Facts) -> Result<Vec<u32>, Unknown> {
     let plan = facts.cpu.plan.get()?;
     let planned = list(plan, "cpus");
@@ -276,14 +272,15 @@ fn forwarding(facts: &Facts) -> Result<Vec<u32>, Unknown> {
     Ok(found)
 }
 
-/// Returns whether packets arrive here: not at `virtio4-output.0`, `eth0-tx-1`, `virtio4-config`.
+/// Returns whether an interrupt or queue receives packets. Names such as `virtio4-output.0`,
+/// `eth0-tx-1` and `virtio4-config` do not.
 fn receives(at: &Value) -> bool {
     let name = word(at, "name").to_ascii_lowercase();
     let sends = name.contains("output") || (name.contains("tx") && !name.contains("rx"));
     !sends && !name.ends_with("config")
 }
 
-/// Reports the encrypted share of the ended flows.
+/// Reports that most bytes of ended flows were encrypted.
 fn encrypted(facts: &Facts) -> Verdict {
     let visible = list(facts.ips.state.get()?, "visible");
     let bytes = |kind: &str| {

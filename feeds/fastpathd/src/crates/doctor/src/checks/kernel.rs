@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Checks of the kernel: known defects (listed in `defects.rs`), visible addresses, module
-//! signatures, modversions, lockdown.
+//! Checks of the kernel: known defects, visible addresses, module signatures, modversions,
+//! lockdown.
 
 use super::Check;
-use super::defects::{self, Where};
+use super::defects::{self, Affected};
 use crate::facts::kernel::{LOCKDOWN, POINTERS, RELEASE, SIGNED, TAINTED, version};
 use crate::facts::{Facts, Unknown};
 use crate::finding::{Finding, Fix, Severity, Verdict};
@@ -16,12 +16,12 @@ pub(super) const CHECKS: &[Check] = &[
     Check { id: "kernel-lockdown", group: "system", run: lockdown },
 ];
 
-/// Taint flag: a module was loaded by force.
+/// Taint flag of a forced module load.
 const FORCED: u64 = 1 << 1;
-/// Taint flag: an unsigned module in a kernel that checks signatures.
+/// Taint flag of an unsigned module in a kernel that checks signatures.
 const UNSIGNED: u64 = 1 << 13;
 
-/// Reports known defects of this version, as a note if this router is not affected.
+/// Reports known defects of this version. An unaffected router gets only a note.
 fn known_defects(facts: &Facts) -> Verdict {
     let release = facts.kernel.release.get()?;
     let number = version(release)
@@ -29,8 +29,8 @@ fn known_defects(facts: &Facts) -> Verdict {
     let mut worst = Severity::Ok;
     let mut finding = Finding::new(Severity::Info).saw("release", "", release, RELEASE);
     for defect in defects::of(number) {
-        let met = meets(facts, defect.applies);
-        worst = worst.max(if met { defect.severity } else { Severity::Info });
+        let affected = is_affected(facts, defect.applies);
+        worst = worst.max(if affected { defect.severity } else { Severity::Info });
         let (of, source) = (defect.name, defect.commit);
         finding = finding.saw("defect", of, defect.text, source);
     }
@@ -42,20 +42,20 @@ fn known_defects(facts: &Facts) -> Verdict {
     Ok(Some(finding.with("release", release.as_str()).with("count", count)))
 }
 
-/// Returns whether a defect affects this router; `true` if unknown.
-fn meets(facts: &Facts, place: Where) -> bool {
+/// Returns whether a defect affects this router. True if unknown.
+fn is_affected(facts: &Facts, place: Affected) -> bool {
     let status = facts.flowtable.status.get();
     let Ok(status) = status else { return true };
     match place {
-        Where::Flowtable => true,
-        Where::Pppoe => {
-            let lines = status.get("wan").and_then(|wan| wan.as_array());
-            lines.is_none_or(|lines| lines.iter().any(|line| line["proto"] == "pppoe"))
+        Affected::Flowtable => true,
+        Affected::Pppoe => {
+            let wans = status.get("wan").and_then(|wan| wan.as_array());
+            wans.is_none_or(|wans| wans.iter().any(|wan| wan["proto"] == "pppoe"))
         }
-        Where::Hardware => {
+        Affected::Hardware => {
             status.get("engine").is_none_or(|engine| engine["active"] == "flowtable-hw")
         }
-        Where::Queue => facts.ips.enabled().unwrap_or(true),
+        Affected::Queue => facts.ips.enabled().unwrap_or(true),
     }
 }
 

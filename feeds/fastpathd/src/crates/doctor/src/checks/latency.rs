@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The check of "Keep latency low".
+//! The check of section `latency` (the page's setting "Keep latency low").
 
 use super::Check;
 use crate::facts::{Facts, word};
@@ -10,7 +10,7 @@ pub(super) const CHECKS: &[Check] =
 
 const SOURCE: &str = "ubus call fastpath status: latency";
 
-/// Reports that the setting is enabled but not in force. There is no fix, since the daemon retries.
+/// Reports that the setting is enabled but not in force. Has no fix, because the daemon retries.
 fn missing(facts: &Facts) -> Verdict {
     let latency = facts.flowtable.status.at("latency")?;
     let passes = matches!(latency["cause"]["code"].as_str(), Some("waiting" | "applying"));

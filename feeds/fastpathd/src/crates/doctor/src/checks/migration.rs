@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The fix of check `bridge-per-vlan`: UCI edits that replace bridges for one VLAN each by one
+//! The fix of check `bridge-per-vlan`: UCI edits that replace one bridge per VLAN by a single
 //! VLAN-aware bridge.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -10,10 +10,10 @@ use uci::{Package, Section};
 use crate::facts::bridges::Bridge;
 use crate::finding::set;
 
-/// Highest VLAN ID: the standard reserves 0 and 4095.
-const LAST_VLAN: u16 = 4094;
+/// Maximum VLAN ID. IEEE 802.1Q reserves 0 and 4095.
+const MAX_VLAN: u16 = 4094;
 
-/// Returns the edits; `None` if a bridge is not in UCI or has tags of several VLANs.
+/// Returns the edits. `None` if a bridge is not in UCI or has tags of several VLANs.
 pub(super) fn edits(network: &Package, bridges: &[&Bridge]) -> Option<Vec<Value>> {
     let sections: Vec<&Section> = bridges
         .iter()
@@ -62,7 +62,7 @@ fn delete(section: &str) -> Value {
     json!({"op": "delete", "config": "network", "section": section})
 }
 
-/// Returns the VLAN of each bridge: the tag of its ports, or an unused number.
+/// Returns the VLAN of each bridge: the tag of its ports, or an unused VLAN ID.
 fn numbers(network: &Package, bridges: &[&Bridge]) -> Option<Vec<u16>> {
     let tags = |bridge: &Bridge| -> BTreeSet<u16> {
         bridge.ports.iter().filter_map(|port| port.vlan.as_ref().map(|(_, vid)| *vid)).collect()
@@ -75,7 +75,7 @@ fn numbers(network: &Package, bridges: &[&Bridge]) -> Option<Vec<u16>> {
         let mut tags = tags(bridge).into_iter();
         let number = match (tags.next(), tags.next()) {
             (Some(vid), None) => vid,
-            (None, _) => (1..=LAST_VLAN).find(|vid| !taken.contains(vid))?,
+            (None, _) => (1..=MAX_VLAN).find(|vid| !taken.contains(vid))?,
             _ => return None,
         };
         taken.insert(number);
@@ -85,13 +85,13 @@ fn numbers(network: &Package, bridges: &[&Bridge]) -> Option<Vec<u16>> {
     (distinct.len() == numbers.len()).then_some(numbers)
 }
 
-/// Returns the lowest ports of all bridges.
+/// Returns the physical ports of all bridges.
 fn ports(bridges: &[&Bridge]) -> BTreeSet<String> {
     let lowest = bridges.iter().flat_map(|bridge| &bridge.ports);
     lowest.map(|port| port.vlan.as_ref().map_or(&port.name, |(below, _)| below).clone()).collect()
 }
 
-/// Returns the sections of VLAN devices that were ports.
+/// Returns the sections of VLAN devices that are ports of the bridges.
 fn vlan_devices<'a>(network: &'a Package, bridges: &[&Bridge]) -> Vec<&'a str> {
     let names: BTreeMap<&str, &str> = network
         .of("device")

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The table of checks. `lib.rs` describes how to add a check.
+//! The table of checks. See `lib.rs` for how to add a check.
 
-#![expect(clippy::unnecessary_wraps, reason = "all checks have one shape")]
+#![expect(clippy::unnecessary_wraps, reason = "all checks have the same signature")]
 
 use crate::facts::Facts;
 use crate::finding::Verdict;
@@ -25,9 +25,9 @@ mod system;
 
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Check {
-    /// Stable id in the API, the texts and the documentation.
+    /// Stable id in API, texts and documentation.
     pub id: &'static str,
-    /// Panel on the page, and group in the texts.
+    /// Panel of the page, and key in the texts.
     pub group: &'static str,
     pub run: fn(&Facts) -> Verdict,
 }
@@ -35,7 +35,7 @@ pub(crate) struct Check {
 /// Checks that need two readings of a counter.
 pub(crate) const SAMPLED: &[&str] = &["cpu-saturated"];
 
-/// All checks in the order of advice, the largest gains first.
+/// All checks, largest gains first.
 pub(crate) const CHECKS: &[&[Check]] = &[
     flowtable::CHECKS,
     others::CHECKS,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Checks of the offloads, rings and queues of ports.
+//! Checks of offloads, rings and queues of ports.
 
 use serde_json::{Value, json};
 
@@ -23,12 +23,12 @@ pub(super) const CHECKS: &[Check] = &[
     Check { id: "hardware-refused", group: GROUP, run: hardware },
 ];
 
-/// Source of the gain of offloads, with a flowtable at MTU 1500.
-const OFFLOADS: &str = "docs/doctor.md, rows A and B";
-/// Descriptors below which a burst at line rate overflows the ring before the next poll.
-const SMALL_RING: u32 = 256;
+/// Source of the gain: offloads with a flowtable at MTU 1500.
+const OFFLOAD_GAIN: &str = "docs/doctor.md, rows A and B";
+/// Minimum number of descriptors. A burst at line rate overflows a smaller ring before the next
+/// poll.
+const MIN_RING: u32 = 256;
 
-/// Offloads that send segments larger than a frame, by the kernel's names.
 const SEGMENTATION: &[&str] = &[
     "tx-generic-segmentation",
     "tx-scatter-gather",
@@ -37,7 +37,7 @@ const SEGMENTATION: &[&str] = &[
 ];
 const CHECKSUM: &[&str] = &["rx-checksum", "tx-checksum-ip-generic", "tx-checksum-ipv4"];
 
-/// Returns all ports with their offloads; an error if one is unknown.
+/// Returns all ports with their offloads. Fails if the offloads of a port are unknown.
 fn known(facts: &Facts) -> Result<Vec<(&Port, &Ethtool)>, Unknown> {
     let mut found = Vec::new();
     for port in facts.ports.all.get()? {
@@ -52,8 +52,7 @@ fn named(finding: Finding, ports: &[&str]) -> Finding {
     finding.with("ports", ports.join(", "))
 }
 
-/// Reports offloads with `on` equal to `wrong` that can be changed. The steps of the fix last until
-/// the next boot. `None` if no port has such an offload.
+/// Reports changeable offloads that are switched `wrong`. The fix lasts until the next boot.
 fn switched(
     facts: &Facts,
     features: &[&'static str],
@@ -77,7 +76,8 @@ fn switched(
     Ok(named(finding, &ports).fix(Some(Fix::Steps(steps))).if_seen())
 }
 
-/// Reports GRO being off: each frame is processed separately. netifd has an option for it.
+/// Reports disabled GRO, without which each frame is processed separately. The fix uses netifd's
+/// option `gro`.
 fn gro(facts: &Facts) -> Verdict {
     let Some(finding) = switched(facts, &["rx-gro"], false, Severity::Warning)? else {
         return Ok(None);
@@ -98,26 +98,26 @@ fn gro(facts: &Facts) -> Verdict {
                 })
                 .collect()
         }
-        _ => return Ok(Some(finding.case("step").gain(OFFLOADS))),
+        _ => return Ok(Some(finding.case("step").gain(OFFLOAD_GAIN))),
     };
-    Ok(Some(finding.gain(OFFLOADS).fix(Some(Fix::Change(edits)))))
+    Ok(Some(finding.gain(OFFLOAD_GAIN).fix(Some(Fix::Change(edits)))))
 }
 
 fn segmentation(facts: &Facts) -> Verdict {
     let finding = switched(facts, SEGMENTATION, false, Severity::Advice)?;
-    Ok(finding.map(|finding| finding.gain(OFFLOADS)))
+    Ok(finding.map(|finding| finding.gain(OFFLOAD_GAIN)))
 }
 
 fn checksum(facts: &Facts) -> Verdict {
     switched(facts, CHECKSUM, false, Severity::Advice)
 }
 
-/// Reports LRO being on: frames merged by the NIC cannot be forwarded unchanged.
+/// Reports enabled LRO. Frames that a NIC has merged cannot be forwarded unchanged.
 fn lro(facts: &Facts) -> Verdict {
     switched(facts, &["rx-lro"], true, Severity::Warning)
 }
 
-/// Reports a missing receive hash: with several queues, software has to compute each packet's flow.
+/// Reports a disabled receive hash, which software then has to compute.
 fn rx_hash(facts: &Facts) -> Verdict {
     switched(facts, &["rx-hashing"], false, Severity::Advice)
 }
@@ -126,7 +126,7 @@ fn rings(facts: &Facts) -> Verdict {
     let (mut finding, mut ports) = (Finding::new(Severity::Advice), Vec::new());
     for (port, ethtool) in known(facts)? {
         let Some(rings) = ethtool.rings else { continue };
-        if rings.rx >= rings.rx_max || (rings.rx >= SMALL_RING && port.missed == 0) {
+        if rings.rx >= rings.rx_max || (rings.rx >= MIN_RING && port.missed == 0) {
             continue;
         }
         let source = format!("ethtool -g {}", port.name);
@@ -160,13 +160,12 @@ fn queues(facts: &Facts) -> Verdict {
     Ok(named(finding, &ports).gain(gain).if_seen())
 }
 
-/// Reports a NIC with hardware offload that is disabled.
 fn hw_tc(facts: &Facts) -> Verdict {
     let finding = switched(facts, &["hw-tc-offload"], false, Severity::Advice)?;
     Ok(finding.map(|finding| finding.gain("docs/doctor.md, hardware")))
 }
 
-/// Reports hardware offload that is configured and rejected, not supported by some port, or unused.
+/// Reports configured hardware offload that is rejected, unused, or not supported by all ports.
 /// `OpenWrt`'s kernel accepts ports without support.
 fn hardware(facts: &Facts) -> Verdict {
     let status = facts.flowtable.status.get()?;
@@ -200,10 +199,10 @@ fn hardware(facts: &Facts) -> Verdict {
     }
     if accepted {
         finding = finding.case(if unused { "unused" } else { "some" });
-        // Use the numbers of the engine in force, which the page shows, too.
-        let told = &engine["hardware_ports"];
-        let able = told["able"].as_array().map_or(count - ports.len(), Vec::len);
-        let present = told["present"].as_u64().unwrap_or(count as u64);
+        // Use the engine's numbers, which the page also shows.
+        let reported = &engine["hardware_ports"];
+        let able = reported["able"].as_array().map_or(count - ports.len(), Vec::len);
+        let present = reported["present"].as_u64().unwrap_or(count as u64);
         finding = finding.with("able", able).with("present", present);
     } else {
         finding =

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Checks of hosts and programs that affect offloaded flows: roaming, foreign flowtables, shared
-//! bits of the mark (mwan3, pbr), and SQM, which hardware bypasses.
+//! Checks of hosts and programs that affect offloaded flows: roaming, flowtables of other programs,
+//! shared mark bits (mwan3, pbr), and SQM.
 
 use serde_json::Value;
 use uci::Package;
@@ -18,23 +18,22 @@ pub(super) const CHECKS: &[Check] = &[
     Check { id: "sqm-hardware", group: GROUP, run: sqm },
 ];
 
-/// Moves of a host per hour without a finding: through a house with several access points and back.
-const MOVES: u64 = 10;
+/// Maximum moves of a host per hour without a finding, enough for a house with several access
+/// points.
+const MAX_MOVES: u64 = 10;
 /// Default of option `mark_mask`.
-const OUR_MASK: u32 = 0x7800_0000;
-/// Default mask of mwan3.
+const FASTPATH_MASK: u32 = 0x7800_0000;
 const MWAN3_MASK: u32 = 0x3f00;
-/// Default mask of pbr.
 const PBR_MASK: u32 = 0x00ff_0000;
 
-/// Reports hosts that move so often that the flowtable is renewed all the time. Engine `ebpf`
-/// removes only the flows of that host.
+/// Reports hosts that roam so often that the flowtable is renewed all the time. Engine `ebpf` is
+/// not affected, because it removes only flows of the host.
 fn roaming(facts: &Facts) -> Verdict {
     if !engine(facts, "active")?.starts_with("flowtable") {
         return Ok(None);
     }
     let hosts = list(facts.flowtable.topology.get()?, "roaming");
-    let often = hosts.iter().filter(|host| host["moves"].as_u64() > Some(MOVES));
+    let often = hosts.iter().filter(|host| host["moves"].as_u64() > Some(MAX_MOVES));
     let mut finding = Finding::new(Severity::Warning);
     let mut names = Vec::new();
     let mut most = 0;
@@ -53,7 +52,7 @@ fn roaming(facts: &Facts) -> Verdict {
     Ok(finding.with("hosts", names.join(", ")).with("moves", most).if_seen())
 }
 
-/// Reports a flowtable next to ours: the first matching rule decides which one gets a flow.
+/// Reports another program's flowtable, which may get flows instead of ours.
 fn foreign_flowtable(facts: &Facts) -> Verdict {
     if engine(facts, "wanted")? == "off" {
         return Ok(None);
@@ -71,19 +70,19 @@ fn foreign_flowtable(facts: &Facts) -> Verdict {
     Ok(finding.if_seen())
 }
 
-/// Reports a program that stores its routing decision in mark bits that fastpath's rules clear.
+/// Reports programs that store routing decisions in mark bits which fastpath's rules clear.
 fn marks(facts: &Facts) -> Verdict {
     let (mwan3, pbr) = (facts.others.mwan3.get()?.as_ref(), facts.others.pbr.get()?.as_ref());
     let settings = facts.uci.fastpath.get()?;
     let main = settings.of("fastpath").next();
-    let ours = main.and_then(|main| main.text("mark_mask")).and_then(mask).unwrap_or(OUR_MASK);
+    let ours = main.and_then(|main| main.text("mark_mask")).and_then(mask).unwrap_or(FASTPATH_MASK);
     let of = |package: Option<&Package>, kind: &str, option: &str, default: u32| {
         let section = package?.of(kind).next();
         Some(section.and_then(|section| section.text(option)).and_then(mask).unwrap_or(default))
     };
     let found = [
         ("mwan3", "mmx_mask", of(mwan3, "globals", "mmx_mask", MWAN3_MASK)),
-        ("pbr", "fw_mask", of(pbr, "pbr", "fw_mask", PBR_MASK).filter(|_| is_on(pbr))),
+        ("pbr", "fw_mask", of(pbr, "pbr", "fw_mask", PBR_MASK).filter(|_| is_pbr_enabled(pbr))),
     ];
     let mut finding = Finding::new(Severity::Error);
     for (program, option, theirs) in found {
@@ -97,19 +96,18 @@ fn marks(facts: &Facts) -> Verdict {
     Ok(finding.if_seen())
 }
 
-/// Returns whether pbr's own switch is on.
-fn is_on(pbr: Option<&Package>) -> bool {
+fn is_pbr_enabled(pbr: Option<&Package>) -> bool {
     let main = pbr.and_then(|package| package.of("pbr").next());
     main.is_some_and(|main| main.is_on("enabled", false))
 }
 
-/// Parses a mask. mwan3 and fastpath write `0x…`, pbr may omit the prefix.
+/// Parses a hexadecimal mask. pbr may omit the prefix `0x`.
 fn mask(text: &str) -> Option<u32> {
     let hex = text.strip_prefix("0x").or_else(|| text.strip_prefix("0X"));
     u32::from_str_radix(hex.unwrap_or(text), 16).ok()
 }
 
-/// Reports SQM with hardware offload: packets forwarded by hardware bypass the kernel's queues.
+/// Reports SQM with hardware offload, which bypasses the kernel's queues.
 fn sqm(facts: &Facts) -> Verdict {
     if engine(facts, "active")? != "flowtable-hw" {
         return Ok(None);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Checks of the packet rules on the slow path. Suricata's rules are checked in `ips.rs`.
+//! Checks of the packet rules on the slow path.
 
 use super::Check;
 use crate::facts::rules::SOURCE;
-use crate::facts::walk::{Walk, decides_nothing, forward};
+use crate::facts::walk::{Walk, forward, has_no_effect};
 use crate::facts::{Facts, Unknown};
 use crate::finding::{Finding, Fix, Severity, Step, Verdict};
 
@@ -14,16 +14,16 @@ pub(super) const CHECKS: &[Check] = &[
     Check { id: "established-late", group: GROUP, run: late },
 ];
 
-/// Our own table, which is not counted.
-const OWN: &[&str] = &["fastpath"];
-/// Chains that an established packet may pass. firewall4 needs one for its MSS rules and one with
-/// the established rule.
-const CHAINS: usize = 3;
-/// Rules that an established packet may pass.
-const RULES: usize = 12;
-/// Rules before the established rule. firewall4 has its flow rule there, others a counter.
-const BEFORE: usize = 3;
-/// Source of the gain. Row 3 is without rules, row 6 with five chains.
+/// Tables that are not counted.
+const OWN_TABLES: &[&str] = &["fastpath"];
+/// Maximum chains of an established packet without a finding. firewall4 needs one for its MSS rules
+/// and one for the established rule.
+const MAX_CHAINS: usize = 3;
+/// Maximum rules of an established packet without a finding.
+const MAX_RULES: usize = 12;
+/// Maximum rules before the established rule without a finding, such as firewall4's flow rule.
+const MAX_RULES_BEFORE: usize = 3;
+/// Source of the gain: no rules (row 3) compared with five chains (row 6).
 const FIVE_CHAINS: &str = "docs/doctor.md, rows 3 and 6";
 
 fn legacy(facts: &Facts) -> Verdict {
@@ -39,7 +39,7 @@ fn legacy(facts: &Facts) -> Verdict {
     Ok(finding.gain(FIVE_CHAINS).if_seen())
 }
 
-/// Adds the current cost: packets per second on the slow path, times rules.
+/// Adds the current cost: packets per second on the slow path times rules.
 fn cost(facts: &Facts, finding: Finding, rules: usize) -> Finding {
     let finding = finding.with("rules", rules);
     let status = facts.flowtable.status.get();
@@ -59,12 +59,13 @@ fn with_walk(finding: Finding, walk: &Walk) -> Finding {
     finding.saw("walk", of, value, SOURCE)
 }
 
-/// Returns a fix that deletes the tables of `walks`; `None` if one of them affects packets.
+/// Returns a fix that deletes the tables of `walks`. `None` if one of them has an effect on
+/// packets.
 fn deletion(facts: &Facts, walks: &[&Walk]) -> Result<Option<Fix>, Unknown> {
     let mut steps = Vec::new();
     for walk in walks {
         let (family, name) = walk.table.split_once(' ').unwrap_or_default();
-        if !decides_nothing(&facts.rules, family, name)? {
+        if !has_no_effect(&facts.rules, family, name)? {
             return Ok(None);
         }
         steps.extend(
@@ -76,9 +77,9 @@ fn deletion(facts: &Facts, walks: &[&Walk]) -> Result<Option<Fix>, Unknown> {
 
 /// Reports that packets of established connections pass many chains or rules.
 fn deep(facts: &Facts) -> Verdict {
-    let walks = forward(&facts.rules, OWN)?;
+    let walks = forward(&facts.rules, OWN_TABLES)?;
     let long: Vec<&Walk> =
-        walks.iter().filter(|walk| walk.chains > CHAINS || walk.rules > RULES).collect();
+        walks.iter().filter(|walk| walk.chains > MAX_CHAINS || walk.rules > MAX_RULES).collect();
     let Some(first) = long.first() else { return Ok(None) };
     let chains: usize = long.iter().map(|walk| walk.chains).sum();
     let rules = long.iter().map(|walk| walk.rules).sum();
@@ -92,11 +93,11 @@ fn deep(facts: &Facts) -> Verdict {
     Ok(Some(cost(facts, finding.case(case).gain(FIVE_CHAINS), rules).fix(fix)))
 }
 
-/// Reports a late rule for established connections.
+/// Reports that rules precede the rule for established connections.
 fn late(facts: &Facts) -> Verdict {
-    let walks = forward(&facts.rules, OWN)?;
+    let walks = forward(&facts.rules, OWN_TABLES)?;
     let late: Vec<&Walk> =
-        walks.iter().filter(|walk| walk.shortcut && walk.rules > BEFORE + 1).collect();
+        walks.iter().filter(|walk| walk.shortcut && walk.rules > MAX_RULES_BEFORE + 1).collect();
     let Some(first) = late.first() else { return Ok(None) };
     let mut finding = Finding::new(Severity::Advice)
         .with("table", first.table.as_str())

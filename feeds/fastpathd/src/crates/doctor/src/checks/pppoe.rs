@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Checks of PPPoE: MTU, MSS clamping, fast path, reconnects, and idle timeouts and counters that
-//! offload bypasses.
+//! Checks of PPPoE: MTU, MSS clamping, fast path, reconnects, idle timeouts and traffic counters.
 
 use serde_json::{Value, json};
 
@@ -24,16 +23,16 @@ pub(super) const CHECKS: &[Check] = &[
     Check { id: "pppoe-uncounted", group: GROUP, run: uncounted },
 ];
 
-/// Bytes of PPPoE's overhead per frame: 6 of PPPoE, 2 of PPP.
+/// Overhead of PPPoE (6) and PPP (2) per frame, in bytes.
 const OVERHEAD: u64 = 8;
-/// Bytes of the headers of IPv4 and TCP.
+/// Headers of IPv4 and TCP, in bytes.
 const HEADERS: u64 = 40;
-/// The path MTU that a host assumes by default.
+/// Path MTU that hosts assume by default.
 const ETHERNET: u64 = 1500;
-/// Sessions that may end within a day without a finding. Many ISPs end a session once a day.
-const REDIALS: u64 = 2;
+/// Maximum session ends per day without a finding. Many ISPs end a session once a day.
+const MAX_RECONNECTS: u64 = 2;
 
-/// Reports a session with an MTU that does not fit into the frames below it.
+/// Reports a session whose MTU exceeds the frames of the lower device.
 fn mtu(facts: &Facts) -> Verdict {
     for session in facts.pppoe.sessions.get()? {
         let room = session.lower_mtu.saturating_sub(OVERHEAD);
@@ -54,7 +53,6 @@ fn mtu(facts: &Facts) -> Verdict {
     Ok(None)
 }
 
-/// Reports an MTU below 1500 without MSS clamping.
 fn mss(facts: &Facts) -> Verdict {
     let sessions = facts.pppoe.sessions.get()?;
     let mut small = sessions.iter().filter(|of| of.mtu > 0 && of.mtu < ETHERNET);
@@ -76,8 +74,8 @@ fn mss(facts: &Facts) -> Verdict {
     Ok(Some(finding.fix(fix)))
 }
 
-/// Returns whether a rule limits the MSS that hosts send through the session. Their SYN limits
-/// what servers send, so it has to pass the rule.
+/// Returns whether a rule clamps the MSS in SYN packets that hosts send through the session. The
+/// MSS of a host limits the packets of its servers.
 fn clamps_mss(facts: &Facts, session: &Session) -> Result<bool, Unknown> {
     let starts = |chain: &Value| {
         matches!(word(chain, "family"), "inet" | "ip")
@@ -93,7 +91,7 @@ fn clamps_mss(facts: &Facts, session: &Session) -> Result<bool, Unknown> {
     Ok(met.into_iter().any(|rule| statements(rule).any(clamps)))
 }
 
-/// Returns whether the SYN of an IPv4 connection that leaves by `device` may pass this match.
+/// Returns whether a match may include the SYN of an IPv4 connection that leaves by `device`.
 fn meets_syn(value: &Value, device: &str) -> bool {
     let (left, right, not) = (&value["left"], &value["right"], value["op"] == "!=");
     if word(value, "right").starts_with('@') {
@@ -131,8 +129,8 @@ fn slow(facts: &Facts) -> Verdict {
     }))
 }
 
-/// Reports an idle timeout of pppd, which reads the idle time from the ppp device that offloaded
-/// packets bypass.
+/// Reports an idle timeout of pppd. Offloaded packets bypass the ppp device, so pppd would end an
+/// active session.
 fn idle(facts: &Facts) -> Verdict {
     if flowtable::engine(facts, "active")? == "off" {
         return Ok(None);
@@ -154,8 +152,7 @@ fn idle(facts: &Facts) -> Verdict {
     Ok(Some(finding.fix(fix)))
 }
 
-/// Returns the seconds without a packet after which pppd ends the session, from netifd's `demand`
-/// or an option of pppd.
+/// Returns pppd's idle timeout in seconds, from netifd's `demand` or an option of pppd.
 fn idle_limit(section: &Section) -> Option<u64> {
     let limit = |text: &str| text.parse().ok().filter(|seconds| *seconds > 0);
     let options = section.words("pppd_options").into_iter();
@@ -164,7 +161,7 @@ fn idle_limit(section: &Section) -> Option<u64> {
     section.text("demand").and_then(limit).or(own)
 }
 
-/// Reports programs that count traffic on the ppp device, which offloaded packets bypass.
+/// Reports programs that count traffic on the ppp device. Offloaded packets bypass it.
 fn uncounted(facts: &Facts) -> Verdict {
     if flowtable::engine(facts, "active")? == "off" {
         return Ok(None);
@@ -190,7 +187,7 @@ fn redials(facts: &Facts) -> Verdict {
     let ended = *facts.pppoe.ended.get()?;
     let finding = Finding::new(Severity::Warning).with("count", ended);
     let finding = finding.saw("ended", "", ended, "ubus call log read");
-    Ok((ended > REDIALS).then_some(finding))
+    Ok((ended > MAX_RECONNECTS).then_some(finding))
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! The check of SQM on a WAN. Its fix moves rates and overhead to section `latency` and disables
-//! the queue; it names options that the section cannot express.
+//! SQM's queue.
 
 use serde_json::{Value, json};
 use uci::{Package, Section};
@@ -14,18 +14,18 @@ pub(super) const CHECKS: &[Check] =
     &[Check { id: "sqm-downloads", group: "flowtable", run: downloads }];
 
 const SOURCE: &str = "/etc/config/sqm";
-/// Limits of rates in section `latency`, in kbit/s.
+/// Range of rates in section `latency`, in kbit/s.
 const RATES: std::ops::RangeInclusive<u32> = 64..=10_000_000;
-/// Limit of the overhead in section `latency`, in bytes.
+/// Maximum overhead in section `latency`, in bytes.
 const MAX_OVERHEAD: u32 = 256;
-/// Overhead in bytes that section `latency` uses without the option, with a minimum frame.
+/// Default overhead of section `latency`, in bytes.
 const ETHERNET: u32 = 38;
-/// Minimum frame of that default, in bytes.
-const MIN_PACKET: u32 = 84;
-/// Bytes of the PPPoE header, which packets below a session already include.
-const PPPOE: u32 = 8;
+/// Minimum frame with the default overhead, in bytes.
+const MIN_FRAME: u32 = 84;
+/// Header of PPPoE in bytes, which packets of the lower device already include.
+const PPPOE_HEADER: u32 = 8;
 
-/// Reports SQM on a WAN: packets that return from its ifb skip the hook of the flowtable.
+/// Reports SQM on a WAN. Packets that return from SQM's ifb device bypass the flowtable's hook.
 fn downloads(facts: &Facts) -> Verdict {
     if matches!(engine(facts, "wanted")?, "off" | "flowtable-hw") {
         return Ok(None);
@@ -68,7 +68,7 @@ fn downloads(facts: &Facts) -> Verdict {
         "upload": queue.text("upload"),
         "overhead": overhead(queue, below).map(|bytes| bytes.to_string()),
     });
-    Ok(Some(finding.fix(Some(take_over(facts, queue, values)?))))
+    Ok(Some(finding.fix(Some(migration(facts, queue, values)?))))
 }
 
 /// Returns whether packets of a WAN pass a device: its layer 3 device, port or VLAN device.
@@ -80,15 +80,15 @@ fn carries(wan: &Value, network: &Package, device: &str) -> bool {
         || format!("{port}.{vlan}") == device
 }
 
-/// Returns options of a queue, with their values, that section `latency` cannot express.
+/// Returns options and values of a queue that section `latency` cannot express.
 fn inexpressible(queue: &Section) -> Vec<String> {
     let text = |option: &str| queue.text(option).unwrap_or_default();
     let rate = |option| text(option).parse().is_ok_and(|rate| RATES.contains(&rate));
     let bytes = |option| number(queue, option).is_some();
     let adapts = !matches!(text("linklayer"), "" | "none");
     let cake = matches!(text("linklayer_adaptation_mechanism"), "" | "default" | "cake");
-    let short = number(queue, "tcMPU").is_some_and(|shortest| shortest <= MIN_PACKET);
-    let fits = number(queue, "overhead").is_some_and(|of| of <= MAX_OVERHEAD - PPPOE);
+    let short = number(queue, "tcMPU").is_some_and(|shortest| shortest <= MIN_FRAME);
+    let fits = number(queue, "overhead").is_some_and(|of| of <= MAX_OVERHEAD - PPPOE_HEADER);
     let options = [
         ("download", rate("download")),
         ("upload", rate("upload")),
@@ -104,7 +104,7 @@ fn inexpressible(queue: &Section) -> Vec<String> {
     bad.map(|(option, _)| format!("{option} '{}'", text(option))).collect()
 }
 
-/// Returns whether CAKE gets the same options from section `latency`, which ignores `ingress`.
+/// Returns whether section `latency` passes the same options to CAKE. Ignores `ingress`.
 fn are_ours(queue: &Section, option: &str, fairness: &str) -> bool {
     let known = |word: &str| {
         matches!(word, "nat" | "besteffort" | "nowash" | "ingress" | "egress") || word == fairness
@@ -112,25 +112,25 @@ fn are_ours(queue: &Section, option: &str, fairness: &str) -> bool {
     queue.words(option).into_iter().all(known)
 }
 
-/// Parses a number of bytes; a missing option is 0.
+/// Parses a number of bytes. A missing option is 0.
 fn number(queue: &Section, option: &str) -> Option<u32> {
     queue.text(option).map_or(Some(0), |text| text.parse().ok())
 }
 
-/// Returns option `overhead` of section `latency`; `None` if its default is enough.
+/// Returns option `overhead` of section `latency`. `None` if the default suffices.
 fn overhead(queue: &Section, below_session: bool) -> Option<u32> {
     if matches!(queue.text("linklayer"), None | Some("" | "none")) {
         return None;
     }
-    let header = if below_session { PPPOE } else { 0 };
+    let header = if below_session { PPPOE_HEADER } else { 0 };
     let bytes = number(queue, "overhead")? + header;
     let has_shortest = number(queue, "tcMPU") != Some(0);
-    // A configured overhead has no minimum frame.
+    // Only the default overhead has a minimum frame.
     (!has_shortest || bytes > ETHERNET).then_some(bytes)
 }
 
 /// Returns one change with the edits of both files.
-fn take_over(facts: &Facts, queue: &Section, mut values: Value) -> Result<Fix, Unknown> {
+fn migration(facts: &Facts, queue: &Section, mut values: Value) -> Result<Fix, Unknown> {
     let latency = if let Some(section) = facts.uci.fastpath.get()?.of("latency").next() {
         set("fastpath", &section.name, &values)
     } else {

@@ -28,11 +28,10 @@ pub(super) const CHECKS: &[Check] = &[
     Check { id: "system-root", group: "system", run: root },
 ];
 
-/// Unix ms of 1 November 2026. A clock before it is wrong, since this release is later.
+/// 1 November 2026 in Unix ms. An earlier clock is wrong, because this release is newer.
 pub(super) const BUILT_MS: u64 = 1_793_491_200_000;
 const FIREWALL: &str = "/etc/config/firewall";
 
-/// Reports a daemon that does not answer.
 fn daemon(facts: &Facts) -> Verdict {
     let Err(why) = facts.system.answers.get() else { return Ok(None) };
     let process = if facts.system.daemon { "fastpathd" } else { "-" };
@@ -43,7 +42,6 @@ fn daemon(facts: &Facts) -> Verdict {
     Ok(Some(finding.fix(Some(Fix::run("/etc/init.d/fastpathd", &["restart"])))))
 }
 
-/// Reports missing files of the packages.
 fn parts(facts: &Facts) -> Verdict {
     let missing = &facts.system.missing;
     let mut packages: Vec<&str> = missing.iter().map(|(_, package)| *package).collect();
@@ -87,7 +85,7 @@ fn password(facts: &Facts) -> Verdict {
     Ok(finding.with("names", names.join(", ")).if_seen())
 }
 
-/// Reports that no rule protects the router's own services. Our own table has a chain there, too.
+/// Reports that no rule protects the router's services. Our own table does not count.
 fn no_filter(facts: &Facts) -> Verdict {
     let guards = |chain: &Value| {
         matches!(word(chain, "family"), "inet" | "ip")
@@ -107,7 +105,7 @@ fn no_filter(facts: &Facts) -> Verdict {
     Ok(Some(finding))
 }
 
-/// Reports services of the router, or zones behind it, that are reachable from the Internet.
+/// Reports services of the router, and zones behind it, that are reachable from the Internet.
 fn wan_open(facts: &Facts) -> Verdict {
     let firewall = facts.uci.firewall.get()?;
     let listeners = facts.system.listeners.get()?;
@@ -124,7 +122,7 @@ fn wan_open(facts: &Facts) -> Verdict {
     for Exposure { section, kind, zone, opening, packets: _ } in exposures {
         let option = format!("{FIREWALL}, {kind} {section}");
         match opening {
-            // Rules are checked below, port by port.
+            // Rules are checked per port below.
             Opening::Router | Opening::Services(_) if kind == "rule" => {}
             Opening::Router | Opening::Services(_) if kind == "redirect" => {
                 let name = firewall.section(&section).and_then(|of| of.text("name"));
@@ -135,7 +133,7 @@ fn wan_open(facts: &Facts) -> Verdict {
             Opening::Router | Opening::Services(_) => {
                 finding = finding.saw("policy", zone, "ACCEPT", option);
                 for listener in listeners {
-                    finding = heard(finding, listener, &mut names);
+                    finding = with_listener(finding, listener, &mut names);
                 }
                 opened = opened.or(Some(section));
             }
@@ -151,11 +149,11 @@ fn wan_open(facts: &Facts) -> Verdict {
             let text = |option| rule.text(option).unwrap_or_default();
             let option = format!("{FIREWALL}, rule {}", text("name"));
             finding = finding.saw("rule", text("src"), text("dest_port"), option);
-            finding = heard(finding, listener, &mut names);
+            finding = with_listener(finding, listener, &mut names);
         }
     }
     let case = match (names.is_empty(), zones.is_empty()) {
-        // Without a listener nothing is reachable.
+        // Nothing listens on the open ports.
         (true, true) => return Ok(None),
         (false, true) => "",
         (true, false) => "zones",
@@ -170,11 +168,11 @@ fn wan_open(facts: &Facts) -> Verdict {
     Ok(Some(finding.with("zones", zones.join(", ")).fix(fix)))
 }
 
-/// Ports that a WAN needs for the provider's DHCP answers.
-const NEEDED: &[(&str, u16)] = &[("udp", 68), ("udp", 546)];
+/// Ports for DHCP answers of the provider, which a WAN needs.
+const DHCP_CLIENT_PORTS: &[(&str, u16)] = &[("udp", 68), ("udp", 546)];
 
-fn heard(finding: Finding, listener: &Listener, names: &mut Vec<String>) -> Finding {
-    if NEEDED.contains(&(listener.proto, listener.port)) {
+fn with_listener(finding: Finding, listener: &Listener, names: &mut Vec<String>) -> Finding {
+    if DHCP_CLIENT_PORTS.contains(&(listener.proto, listener.port)) {
         return finding;
     }
     let port = format!("{}/{}", listener.proto, listener.port);
@@ -198,7 +196,7 @@ fn clock(facts: &Facts) -> Verdict {
     if !facts.system.clock.is_empty() {
         return Ok(None);
     }
-    // A disabled time client is intended: the router or its host may have a clock.
+    // A disabled time client is intended, for example if a virtual machine gets its host's time.
     let settings = facts.uci.system.get();
     let wanted = settings
         .is_ok_and(|system| system.of("timeserver").any(|server| server.is_on("enabled", true)));
@@ -214,7 +212,7 @@ fn clock(facts: &Facts) -> Verdict {
     Ok(Some(finding.fix(wanted.then(restart))))
 }
 
-/// Reports programs waiting for memory, or little available memory.
+/// Reports little available memory, and programs that wait for memory.
 fn memory(facts: &Facts) -> Verdict {
     let lines = facts.system.memory.get()?;
     let field = |name: &str| {
@@ -239,13 +237,13 @@ fn memory(facts: &Facts) -> Verdict {
     }))
 }
 
-/// Returns the percentage of the last minute in which some program waited.
+/// Returns the share of the last minute in which some program waited for memory, in percent.
 fn waiting(pressure: &str) -> Option<f64> {
     let line = pressure.lines().find(|line| line.starts_with("some "))?;
     line.split(' ').find_map(|word| word.strip_prefix("avg60="))?.parse().ok()
 }
 
-/// Reports programs that the kernel killed because memory was exhausted.
+/// Reports programs that the OOM killer ended.
 fn killed(facts: &Facts) -> Verdict {
     let killed = facts.system.killed;
     if killed == 0 {
@@ -257,7 +255,6 @@ fn killed(facts: &Facts) -> Verdict {
     Ok(Some(finding))
 }
 
-/// Reports file systems that are full or nearly full.
 fn storage(facts: &Facts) -> Verdict {
     let full: Vec<_> =
         facts.system.free_space.get()?.iter().filter(|space| space.used >= 90).collect();
@@ -274,11 +271,11 @@ fn storage(facts: &Facts) -> Verdict {
     Ok(Some(finding.with("places", places.join(", "))))
 }
 
-/// Reports a writable root file system, which cannot be reset to its flashed state.
+/// Reports a writable root file system, which cannot be reset to the flashed state.
 fn root(facts: &Facts) -> Verdict {
     let (kind, options) = facts.system.root.get()?;
     let writable = options.split(',').any(|option| option == "rw");
-    // An overlay on the flashed system, or a copy of it in memory.
+    // An overlay or a copy in memory leaves the flashed system unchanged.
     if !writable || matches!(kind.as_str(), "overlay" | "ramfs" | "tmpfs" | "rootfs") {
         return Ok(None);
     }

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Reads web logins and their rights from `/etc/config/rpcd`, and the access groups in `acl.d` as
-//! rpcd combines them.
+//! Reads web logins and their rights from `/etc/config/rpcd`, and the access groups in `acl.d`.
 
 use std::collections::BTreeMap;
 
@@ -12,32 +11,27 @@ use super::{Known, exists};
 use crate::audience::{Audience, WITHHELD};
 use crate::machine::Machine;
 
-/// Configuration of the logins.
 pub(crate) const LOGINS: &str = "/etc/config/rpcd";
-/// Folder of the UCI files.
 const CONFIG: &str = "/etc/config";
-/// Folder of the access groups, which packages define.
 pub(crate) const GROUPS: &str = "/usr/share/rpcd/acl.d";
-/// The program of the page's own login, and the group that lets everybody call it.
-const THROTTLED: [&str; 2] =
+/// Program and access group of the throttled login.
+const THROTTLED_LOGIN: [&str; 2] =
     ["/usr/libexec/rpcd/fastpath.access", "/usr/share/rpcd/acl.d/fastpath-access.json"];
 
-/// Logins and their rights.
 #[derive(Debug, Default)]
 pub(crate) struct Access {
-    /// `/etc/config/rpcd`; unknown to readers, since it shows accounts with excessive rights.
+    /// `/etc/config/rpcd`. Unknown to readers, because it reveals accounts with excessive rights.
     pub logins: Known<Package>,
-    /// Rights by group.
     pub groups: Known<Groups>,
-    /// Files of `/etc/config` with secrets that every user can read.
+    /// Files of `/etc/config` with secrets that all users can read.
     pub exposed: Known<Vec<String>>,
-    /// The administrator opened rpcd's own login.
+    /// An administrator opened rpcd's own login.
     pub opened: bool,
-    /// The page has a login that limits attempts.
+    /// The page uses a throttled login.
     pub throttled: bool,
 }
 
-/// Rights (`read`, `write`) with their scopes by group, one entry for each file that defines it.
+/// Rights (`read`, `write`) with scopes by group. A group has one entry per file that defines it.
 pub(crate) type Groups = BTreeMap<String, Vec<Value>>;
 
 pub(crate) fn read(machine: &dyn Machine, audience: Audience) -> Access {
@@ -53,7 +47,7 @@ pub(crate) fn read(machine: &dyn Machine, audience: Audience) -> Access {
         groups: groups(machine),
         exposed: exposed(machine),
         opened,
-        throttled: THROTTLED.into_iter().all(|path| exists(machine, path)),
+        throttled: THROTTLED_LOGIN.into_iter().all(|path| exists(machine, path)),
     }
 }
 
@@ -70,7 +64,7 @@ fn exposed(machine: &dyn Machine) -> Known<Vec<String>> {
     }))
 }
 
-/// Reads the access groups. Like rpcd, it skips files that are not JSON.
+/// Reads the access groups. Skips files that are not JSON, like rpcd.
 fn groups(machine: &dyn Machine) -> Known<Groups> {
     let names = machine.list(GROUPS).map_err(|error| format!("reading {GROUPS}: {error}"));
     Known::new(names.map(|names| {
@@ -87,7 +81,7 @@ fn groups(machine: &dyn Machine) -> Known<Groups> {
 }
 
 /// Returns whether a login has a group at a level (`read`, `write`). As in rpcd, an entry with `!`
-/// always excludes the group, and the right to write includes the right to read.
+/// excludes the group, and `write` includes `read`.
 pub(crate) fn has(login: &Section, level: &str, group: &str) -> bool {
     let entries = login.options.get(level).map(uci::Setting::texts).unwrap_or_default();
     let (excluded, allowed): (Vec<_>, Vec<_>) =
@@ -116,7 +110,8 @@ pub(crate) fn grants(
     objects.any(|(pattern, of)| matches(pattern, object) && functions(of))
 }
 
-/// Implements `fnmatch` for `*` and `?`. rpcd calls it without flags, so `*` matches slashes.
+/// Matches the wildcards `*` and `?` like rpcd, which calls `fnmatch` without flags. `*` includes
+/// slashes.
 fn matches(pattern: &str, text: &str) -> bool {
     let mut rest = pattern.chars();
     match rest.next() {

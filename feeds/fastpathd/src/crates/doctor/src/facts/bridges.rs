@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Reads bridges, ports and spanning tree states from sysfs, and VLAN memberships from the daemon.
+//! Reads bridges, ports and spanning tree states from `/sys`, and VLAN memberships from the daemon.
 
 use serde_json::Value;
 
@@ -10,10 +10,9 @@ use crate::machine::Machine;
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Bridge {
     pub name: String,
-    /// VLAN filtering is on.
     pub vlan_aware: bool,
     pub ports: Vec<BridgePort>,
-    /// VLANs of the bridge device itself, which the router is in.
+    /// VLANs of the bridge device.
     pub own: Vec<u16>,
 }
 
@@ -22,23 +21,20 @@ pub(crate) struct BridgePort {
     pub name: String,
     /// Lower device and VLAN, if the port is a VLAN device.
     pub vlan: Option<(String, u16)>,
-    /// VLAN memberships: VLAN, whether it is tagged, whether it is the PVID.
+    /// VLAN memberships: VLAN ID, is tagged, is PVID.
     pub members: Vec<(u16, bool, bool)>,
-    /// The kernel's spanning tree state; 3 is forwarding.
+    /// Spanning tree state of the kernel. 3 is forwarding.
     pub state: u64,
-    /// The port has a link.
     pub carrier: bool,
 }
 
 #[derive(Debug, Default)]
 pub(crate) struct Bridges {
-    /// Sorted by name.
     pub all: Known<Vec<Bridge>>,
-    /// Known if the daemon reported the VLANs of ports.
+    /// Whether the VLAN memberships are known.
     pub members: Known<()>,
 }
 
-/// Reads bridges and ports from `/sys`, VLANs from the daemon's `topology`.
 pub(crate) fn read(machine: &dyn Machine, topology: &Known<Value>) -> Bridges {
     let vlans = machine.read("/proc/net/vlan/config").unwrap_or_default();
     let answer = topology.get().ok();
@@ -85,7 +81,7 @@ fn members(port: &Value) -> Vec<(u16, bool, bool)> {
     list(port, "vlans").iter().filter_map(member).collect()
 }
 
-/// Parses the line of a device in `/proc/net/vlan/config`, such as `lan1.10  | 10  | lan1`.
+/// Finds lower device and VLAN ID in `/proc/net/vlan/config` (`lan1.10  | 10  | lan1`).
 fn vlan_device(config: &str, name: &str) -> Option<(String, u16)> {
     let mut lines = config.lines().map(|line| line.split('|').map(str::trim));
     let mut of = lines.find_map(|mut words| (words.next() == Some(name)).then_some(words))?;

@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Reads settings, size and helpers of connection tracking.
+//! Reads settings, size and helpers of conntrack.
 
 use super::{Known, number, text};
 use crate::machine::Machine;
 
-/// Folder of conntrack's settings.
 pub(crate) const SETTINGS: &str = "/proc/sys/net/netfilter";
-/// File of the hash size.
 pub(crate) const BUCKETS: &str = "/sys/module/nf_conntrack/parameters/hashsize";
 /// Names of helper modules without the prefix `nf_conntrack_`.
 const HELPERS: &[&str] =
@@ -14,21 +12,17 @@ const HELPERS: &[&str] =
 
 #[derive(Debug, Default)]
 pub(crate) struct Conntrack {
-    /// Number of entries.
     pub count: Known<u64>,
-    /// Maximum number of entries.
     pub limit: Known<u64>,
-    /// Buckets of the hash.
     pub buckets: Known<u64>,
     /// 1 if bytes and packets are counted.
     pub accounting: Known<u64>,
-    /// Seconds that an established TCP connection is kept without packets.
+    /// Timeout of an established TCP connection, in seconds.
     pub established: Known<u64>,
-    /// Helpers inspect all connections by port (removed in Linux 6.0).
+    /// Helpers are assigned by port automatically (removed in Linux 6.0).
     pub automatic: bool,
-    /// Loaded helpers, by the kernel's names.
     pub helpers: Known<Vec<String>>,
-    /// Loaded helpers with a loaded NAT module, which depends on the helper.
+    /// Helpers with a loaded NAT module.
     pub translated: Vec<String>,
 }
 

@@ -8,32 +8,27 @@ use serde_json::{Value, json};
 use super::{Known, answer, file};
 use crate::machine::Machine;
 
-/// File of the load.
 pub(crate) const STAT: &str = "/proc/stat";
-/// File of the CPUs that the scheduler does not use.
 pub(crate) const ISOLATED: &str = "/sys/devices/system/cpu/isolated";
-/// Folder with a folder for each group of CPUs that share a clock.
+/// Folder of cpufreq's policies, one for each group of CPUs with a common clock.
 pub(crate) const CPUFREQ: &str = "/sys/devices/system/cpu/cpufreq";
 
 #[derive(Debug, Default)]
 pub(crate) struct Cpu {
-    /// Load of each CPU between two readings, in the order of their numbers.
     pub loads: Known<Vec<Load>>,
-    /// The daemon's `cpu`.
     pub plan: Known<Value>,
-    /// CPUs reserved by `isolcpus`, as a list of the kernel; empty if none.
+    /// CPUs reserved by `isolcpus`, in the kernel's list format.
     pub isolated: String,
-    /// Clocks of CPUs; empty if the kernel cannot change them.
+    /// Clocks of CPUs. Empty if the kernel cannot change frequencies.
     pub clocks: Vec<Clock>,
 }
 
-/// Load of one CPU between two readings, in percent of the time.
+/// Load of a CPU between two readings, in percent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Load {
     pub cpu: u32,
-    /// Time in interrupts and softirqs, mostly for packets.
     pub softirq: u64,
-    /// Time idle or waiting for a disk.
+    /// Idle time, including waits for a disk.
     pub idle: u64,
 }
 
@@ -41,16 +36,14 @@ pub(crate) struct Load {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Clock {
     pub path: String,
-    /// CPUs, as a list of the kernel.
     pub cpus: String,
-    /// Driver, which decides the meaning of a governor's name.
+    /// Driver, which determines the effect of a governor.
     pub driver: String,
     pub governor: String,
-    /// Governors that the driver supports.
     pub available: String,
 }
 
-/// Reads the facts; a `sample` of zero omits the load.
+/// Reads the facts. A `sample` of zero omits the load.
 pub(crate) fn read(machine: &dyn Machine, sample: Duration) -> Cpu {
     Cpu {
         loads: loads(machine, sample),
@@ -70,9 +63,9 @@ fn loads(machine: &dyn Machine, sample: Duration) -> Known<Vec<Load>> {
     }))
 }
 
-/// Parses the jiffies of a CPU: number, total, in interrupts, idle.
+/// Parses a line of `/proc/stat` into CPU number, and jiffies in total, in interrupts and idle.
 fn jiffies(line: &str) -> Option<(u32, u64, u64, u64)> {
-    // The first line, the sum of all CPUs, has no number.
+    // The first line, the sum of all CPUs, has no number and is skipped.
     let (cpu, words) = line.strip_prefix("cpu")?.split_once(' ')?;
     let cpu = cpu.parse().ok()?;
     let mut spent = [0_u64; 8];
@@ -84,7 +77,7 @@ fn jiffies(line: &str) -> Option<(u32, u64, u64, u64)> {
     Some((cpu, spent.iter().sum(), irq + softirq, idle + waiting))
 }
 
-/// Compares two readings, without CPUs that appeared or disappeared in between.
+/// Compares two readings. Skips CPUs that are missing in one of them.
 fn compare(before: &str, after: &str) -> Vec<Load> {
     let known: Vec<_> = before.lines().filter_map(jiffies).collect();
     let mut loads = Vec::new();
@@ -117,12 +110,12 @@ fn clocks(machine: &dyn Machine) -> Vec<Clock> {
     clocks
 }
 
-/// Parses a list of the kernel such as `0-3,8`, and skips invalid parts.
+/// Parses the kernel's list format such as `0-3,8`. Skips invalid parts.
 pub(crate) fn cpus(list: &str) -> Vec<u32> {
     let mut found = Vec::new();
     for part in list.trim().split(',') {
         let (low, high) = part.split_once('-').unwrap_or((part, part));
-        // No kernel has more than 8192 CPUs; a larger range is a broken text.
+        // Limit the range to 8192, the maximum number of CPUs of a kernel.
         if let (Ok(low), Ok(high)) = (low.trim().parse::<u32>(), high.trim().parse::<u32>()) {
             found.extend(low..=high.min(low.saturating_add(8191)));
         }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Reads the flowtable's module, the flowtables in force, the daemon's answers and the reasons of
-//! slow flows.
+//! Reads the flowtable module, the flowtables in force, answers of the daemon, and reasons of flows
+//! on the slow path.
 
 use std::collections::BTreeMap;
 
@@ -10,59 +10,49 @@ use super::conntrack::SETTINGS;
 use super::{Known, Unknown, answer, file, list, number};
 use crate::machine::Machine;
 
-/// Folder of the kernel's modules.
 const MODULES: &str = "/lib/modules";
-/// Maximum number of flows that are counted by reason, busiest first.
-const FLOWS: u64 = 500;
+const MAX_FLOWS: u64 = 500;
 
-/// Seconds without a packet from which an entry is stale. The kernel's default timeout is 30.
+/// Maximum idle time of an entry before it counts as stale, in seconds. The kernel's timeout is 30.
 pub(crate) const STALE: u64 = 120;
 
 #[derive(Debug, Default)]
 pub(crate) struct Flowtable {
     pub module: Known<Module>,
-    /// All flowtables from nft's text, since its JSON lacks their flags (nft 1.1.3).
+    /// All flowtables. Parsed from nft's text output, because its JSON lacks flags (nft 1.1.3).
     pub listed: Known<Vec<Listed>>,
-    /// The daemon's `status`.
     pub status: Known<Value>,
-    /// The daemon's `topology`.
     pub topology: Known<Value>,
-    /// Flows and bytes on the slow path by reason, of the busiest flows.
+    /// Flows and bytes on the slow path by reason, for the busiest flows.
     pub reasons: Known<BTreeMap<String, (u64, u64)>>,
-    /// Flows in the flowtable without a packet for more than [`STALE`] seconds, of the longest
-    /// idle.
+    /// Number of stale flows in the flowtable, see [`STALE`].
     pub stale: Known<u64>,
-    /// Protocol, and seconds that its entries stay without packets.
+    /// Timeouts by protocol, in seconds.
     pub timeouts: Vec<(&'static str, u64)>,
 }
 
-/// State of the module `nft_flow_offload`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Module {
     /// Loaded or built in.
     There,
-    /// Installed but not loaded.
     Loadable,
-    /// Not installed.
     Missing,
 }
 
-/// One flowtable in force.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Listed {
-    /// Family and name of its table.
+    /// Family and name of the table.
     pub table: String,
     pub name: String,
     pub devices: Vec<String>,
-    /// The flowtable counts packets.
     pub counter: bool,
-    /// Hardware may forward the flows.
+    /// The flag `offload` is set.
     pub hardware: bool,
 }
 
 pub(crate) fn read(machine: &dyn Machine) -> Flowtable {
     let flows = |path: &str, sort: &str| {
-        let args = json!({"filter": {"path": [path]}, "sort": sort, "limit": FLOWS});
+        let args = json!({"filter": {"path": [path]}, "sort": sort, "limit": MAX_FLOWS});
         answer(machine, "fastpath", "flows", &args).0
     };
     Flowtable {
@@ -84,7 +74,7 @@ fn module(machine: &dyn Machine) -> Result<Module, Unknown> {
     let release = machine.read("/proc/sys/kernel/osrelease").unwrap_or_default();
     let folder = format!("{MODULES}/{}", release.trim());
     let names = |file: &str| machine.read(&format!("{folder}/{file}")).unwrap_or_default();
-    // OpenWrt has no modules.dep; its modules are all in one folder.
+    // OpenWrt has no modules.dep, and all modules in one folder.
     let files = machine.list(&folder).unwrap_or_default();
     let names_it = |text: &str| text.contains("/nft_flow_offload.ko");
     let loadable =
@@ -94,7 +84,6 @@ fn module(machine: &dyn Machine) -> Result<Module, Unknown> {
     Ok(if there { Module::There } else { missing })
 }
 
-/// Parses `table inet fastpath {`, `flowtable ft {`, `devices = { lan1, wan }`, `counter`.
 fn listed(text: &str) -> Vec<Listed> {
     let mut found: Vec<Listed> = Vec::new();
     let mut table = String::new();

@@ -6,15 +6,13 @@ use serde_json::{Value, json};
 use super::{Known, Unknown, answer, exists, processes};
 use crate::machine::Machine;
 
-/// The kernel's list of packet queues with a reader.
 pub(crate) const QUEUES: &str = "/proc/net/netfilter/nfnetlink_queue";
 pub(crate) const PROGRAM: &str = "/usr/bin/suricata";
 
 #[derive(Debug, Default)]
 pub(crate) struct Ips {
-    /// The daemon's `ips`.
     pub state: Known<Value>,
-    /// Output of `suricata -V`; `None` if the program is not installed.
+    /// Output of `suricata -V`. `None` if Suricata is not installed.
     pub version: Option<Known<String>>,
     pub queues: Vec<Queue>,
     pub running: Vec<SuricataProcess>,
@@ -28,7 +26,7 @@ pub(crate) struct Queue {
     pub full: u64,
     /// Packets lost because the reader's socket buffer was full.
     pub reader: u64,
-    /// Packets passed to the reader.
+    /// Packets delivered to the reader.
     pub given: u64,
 }
 
@@ -42,15 +40,15 @@ pub(crate) struct SuricataProcess {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Thread {
-    /// `W-NFQ#0` or `W#01` for a worker, `FM#01` for a flow manager, and so on.
+    /// Name such as `W-NFQ#0` or `W#01` for a worker, `FM#01` for a flow manager.
     pub name: String,
-    /// Allowed CPUs, as a list of the kernel.
+    /// Allowed CPUs, in the kernel's list format.
     pub cpus: String,
 }
 
 impl SuricataProcess {
-    /// Returns the argument for copies of packets, which cannot be dropped; `None` without one.
-    pub(crate) fn watches(&self) -> Option<&str> {
+    /// Returns the argument that makes Suricata read copies of packets.
+    pub(crate) fn capture_argument(&self) -> Option<&str> {
         let copies = |word: &&String| {
             let name = word.split('=').next().unwrap_or_default();
             matches!(name, "-i" | "--pcap" | "--af-packet" | "--netmap")
@@ -70,8 +68,8 @@ pub(crate) fn read(machine: &dyn Machine) -> Ips {
     }
 }
 
-/// Parses the queues. Columns: number, port id of the reader, waiting, copy mode, copy range, lost
-/// because full, lost by the reader, id of the last packet, 1.
+/// Parses the queues. Columns: number, reader's port id, backlog, copy mode, copy range, drops of
+/// the full queue, drops of the reader's socket, id of the last packet, 1.
 fn queues(text: &str) -> Vec<Queue> {
     let mut queues = Vec::new();
     for line in text.lines() {
@@ -148,15 +146,15 @@ mod tests {
     #[test]
     fn finds_suricata_by_its_program_with_its_threads() {
         let running = suricata("-q 0 -q 1");
-        assert_eq!((running.pid.as_str(), running.watches()), ("70", None));
+        assert_eq!((running.pid.as_str(), running.capture_argument()), ("70", None));
         assert_eq!(running.threads, [Thread { name: "W#01".into(), cpus: "2-3".into() }]);
     }
 
     #[test]
     fn detects_arguments_for_copies_of_packets() {
-        assert_eq!(suricata("--pcap=br0 -D").watches(), Some("--pcap=br0"));
-        assert_eq!(suricata("--af-packet").watches(), Some("--af-packet"));
-        assert_eq!(suricata("-c x.yaml -q0").watches(), None);
+        assert_eq!(suricata("--pcap=br0 -D").capture_argument(), Some("--pcap=br0"));
+        assert_eq!(suricata("--af-packet").capture_argument(), Some("--af-packet"));
+        assert_eq!(suricata("-c x.yaml -q0").capture_argument(), None);
     }
 
     #[test]

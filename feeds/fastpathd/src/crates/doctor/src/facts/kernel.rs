@@ -1,35 +1,29 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Reads the kernel's version and hardening: signatures, lockdown, visible addresses, taint flags.
+//! Reads the kernel's version and its hardening.
 
 use super::{Known, number, text};
 use crate::machine::Machine;
 
-/// File of the kernel's version.
 pub(crate) const RELEASE: &str = "/proc/sys/kernel/osrelease";
-/// File of the signature enforcement; missing if the kernel does not support signatures.
+/// Missing if the kernel does not support module signatures.
 pub(crate) const SIGNED: &str = "/sys/module/module/parameters/sig_enforce";
-/// File of the lockdown mode; missing if the kernel does not support lockdown.
+/// Missing if the kernel does not support lockdown.
 pub(crate) const LOCKDOWN: &str = "/sys/kernel/security/lockdown";
-/// File of the setting that hides kernel addresses.
 pub(crate) const POINTERS: &str = "/proc/sys/kernel/kptr_restrict";
-/// File of the taint flags since boot.
 pub(crate) const TAINTED: &str = "/proc/sys/kernel/tainted";
-/// A module that every router with a firewall has.
 const MODULE: &str = "nf_tables";
 
 #[derive(Debug, Default)]
 pub(crate) struct Kernel {
     /// Version such as `6.12.107+deb13-amd64`.
     pub release: Known<String>,
-    /// Unsigned modules are rejected; `None` if the kernel does not support signatures.
+    /// The kernel rejects unsigned modules. `None` if it does not support signatures.
     pub signed: Option<bool>,
-    /// Active lockdown mode; empty if there is none.
+    /// Active lockdown mode. Empty if there is none.
     pub lockdown: String,
-    /// `kernel.kptr_restrict`.
     pub pointers: Known<u64>,
-    /// `kernel.tainted`.
     pub tainted: Known<u64>,
-    /// Build of the kernel for modules, such as `6.12.107 SMP preempt mod_unload modversions`.
+    /// Version magic such as `6.12.107 SMP preempt mod_unload modversions`.
     pub vermagic: Known<String>,
 }
 
@@ -45,7 +39,7 @@ pub(crate) fn read(machine: &dyn Machine) -> Kernel {
     }
 }
 
-/// Reads the vermagic. `OpenWrt`'s modinfo (ubox) accepts only the name of a module.
+/// Reads the version magic. `OpenWrt`'s modinfo (ubox) accepts only a module name.
 fn vermagic(machine: &dyn Machine) -> Known<String> {
     Known::new(machine.run("modinfo", &[MODULE]).and_then(|text| {
         let found = text.lines().find_map(|line| line.strip_prefix("vermagic:"));
@@ -55,13 +49,13 @@ fn vermagic(machine: &dyn Machine) -> Known<String> {
     }))
 }
 
-/// Returns the active mode, such as `integrity` of `none [integrity] confidentiality`.
+/// Returns the active mode: `integrity` in `none [integrity] confidentiality`.
 fn chosen(modes: &str) -> &str {
     let inside = modes.split_once('[').and_then(|(_, rest)| rest.split_once(']'));
     inside.map_or("", |(mode, _)| mode)
 }
 
-/// Parses major, minor and patch of a kernel's version; a missing patch is 0.
+/// Parses major, minor and patch of a kernel version. A missing patch is 0.
 pub(crate) fn version(release: &str) -> Option<[u32; 3]> {
     let digits = release.split(|c: char| !c.is_ascii_digit() && c != '.').next()?;
     let mut parts = digits.split('.').map(str::parse::<u32>);
@@ -75,7 +69,6 @@ mod tests {
     use super::*;
     use crate::machine::fake::Fake;
 
-    /// Output of `OpenWrt`'s modinfo, which accepts one argument and no option.
     const UBOX: &str = "filename:\t/lib/modules/6.12.1/nf_tables.ko\nlicense:\tGPL\n\
                         depends:\tnfnetlink\nvermagic:\t6.12.1 SMP modversions \n\
                         description:\tsays vermagic: too\n";

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Facts about the router, one struct for each area. Unreadable values are [`Known`] errors.
+//! Facts about the router, one struct per area. A value that may be unreadable is a [`Known`].
 
 use std::time::Duration;
 
@@ -26,32 +26,27 @@ pub(crate) mod system;
 pub(crate) mod uci;
 pub(crate) mod walk;
 
-/// Why a fact is unknown, as a sentence.
+/// Reason why a fact is unknown, as a sentence.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("{0}")]
 pub(crate) struct Unknown(pub String);
 
-/// A value that may be unreadable.
+/// A value, or the reason why it could not be read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Known<T>(Result<T, Unknown>);
 
 impl<T> Known<T> {
-    /// Stores the value, or the reason why it could not be read.
     pub(crate) fn new<E: ToString>(read: Result<T, E>) -> Self {
         Self(read.map_err(|error| Unknown(error.to_string())))
     }
 
-    /// Returns the value.
-    ///
-    /// # Errors
-    /// Why the value could not be read. A check returns this error.
     pub(crate) fn get(&self) -> Result<&T, Unknown> {
         self.0.as_ref().map_err(Clone::clone)
     }
 }
 
 impl Known<Value> {
-    /// Returns a field of an answer by a path such as `rules.state`.
+    /// Returns a field of an answer, by a path such as `rules.state`.
     pub(crate) fn at(&self, path: &str) -> Result<&Value, Unknown> {
         Ok(path.split('.').fold(self.get()?, |value, name| &value[name]))
     }
@@ -82,25 +77,22 @@ pub(crate) fn exists(machine: &dyn Machine, path: &str) -> bool {
     machine.list(folder).is_ok_and(|names| names.iter().any(|found| found == name))
 }
 
-/// Returns the ids of all processes.
 pub(crate) fn processes(machine: &dyn Machine) -> impl Iterator<Item = String> {
     let names = machine.list("/proc").unwrap_or_default().into_iter();
     names.filter(|name| name.bytes().all(|byte| byte.is_ascii_digit()))
 }
 
-/// Reads a file as text without surrounding space.
+/// Reads a file without surrounding white space.
 pub(crate) fn text(machine: &dyn Machine, path: &str) -> Known<String> {
     Known(file(machine, path).map(|text| text.trim().to_owned()))
 }
 
-/// Reads a file as a number.
 pub(crate) fn number(machine: &dyn Machine, path: &str) -> Known<u64> {
     Known(text(machine, path).0.and_then(|text| {
         text.parse().map_err(|_| Unknown(format!("{path} has '{text}' where a number is expected")))
     }))
 }
 
-/// Calls a method on ubus.
 pub(crate) fn answer(
     machine: &dyn Machine,
     object: &str,
@@ -111,43 +103,37 @@ pub(crate) fn answer(
     Known::new(machine.call(object, method, &args).map(Value::Object))
 }
 
-/// Returns a text of an answer; empty if it is missing.
+/// Returns a text of an answer. Empty if missing.
 pub(crate) fn word<'a>(answer: &'a Value, key: &str) -> &'a str {
     answer[key].as_str().unwrap_or_default()
 }
 
-/// Returns a list of an answer; empty if it is missing.
+/// Returns a list of an answer. Empty if missing.
 pub(crate) fn list<'a>(answer: &'a Value, key: &str) -> &'a [Value] {
     answer[key].as_array().map(Vec::as_slice).unwrap_or_default()
 }
 
 #[derive(Debug, Default)]
 pub(crate) struct Facts {
-    /// All tables of nftables.
     pub rules: rules::Rules,
-    /// The flowtable, and the daemon's answers about it.
     pub flowtable: flowtable::Flowtable,
-    /// Devices with hardware.
     pub ports: ports::Ports,
     pub bridges: bridges::Bridges,
     pub conntrack: conntrack::Conntrack,
     pub pppoe: pppoe::Pppoe,
     pub uci: uci::Configuration,
-    /// Programs that mark or shape forwarded packets.
     pub others: others::Others,
     pub cpu: cpu::Cpu,
     pub ips: ips::Ips,
     pub kernel: kernel::Kernel,
-    /// Accounts, clock, memory, files.
     pub system: system::System,
-    /// Web logins and their rights.
     pub access: access::Access,
 }
 
 impl Facts {
-    /// Reads the facts for the checks of `groups`; other facts stay unknown. `sample` is the time
-    /// between two readings of a counter; zero skips them. Secrets are not even read for a reader,
-    /// since the duration would reveal something about them.
+    /// Reads the facts for the checks of `groups`. `sample` is the time between two readings of a
+    /// counter, or zero for no readings. Secrets are not read for a reader, because the duration
+    /// would reveal information about them.
     pub(crate) fn gather(
         machine: &dyn Machine,
         groups: &[&str],

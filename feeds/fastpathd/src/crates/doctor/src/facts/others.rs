@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! Reads the configuration of programs that mark or shape forwarded packets (mwan3, pbr, sqm), and
-//! which programs count traffic.
+//! finds programs that count traffic.
 
 use std::collections::BTreeSet;
 
@@ -10,19 +10,18 @@ use super::uci::package;
 use super::{Known, exists, processes};
 use crate::machine::Machine;
 
-/// Configurations of other programs; `None` if a program does not start at boot.
+/// Configurations of other programs. `None` if a program does not start at boot.
 #[derive(Debug, Default)]
 pub(crate) struct Others {
     pub mwan3: Known<Option<Package>>,
     pub pbr: Known<Option<Package>>,
     pub sqm: Known<Option<Package>>,
-    /// Running programs that count traffic.
     pub counting: BTreeSet<&'static str>,
 }
 
-/// Counts by conntrack.
+/// Program that reads conntrack's counters.
 pub(crate) const BY_CONNTRACK: &str = "nlbwmon";
-/// Count by device.
+/// Programs that read counters of devices.
 pub(crate) const BY_DEVICE: [&str; 2] = ["vnstatd", "collectd"];
 
 pub(crate) fn read(machine: &dyn Machine) -> Others {
@@ -43,7 +42,7 @@ fn counting(machine: &dyn Machine) -> BTreeSet<&'static str> {
     running.filter_map(|name| known().find(|known| *known == name.trim())).collect()
 }
 
-/// Returns whether procd starts a program at boot, by a link such as `/etc/rc.d/S19mwan3`.
+/// Returns whether a program starts at boot, by a link such as `/etc/rc.d/S19mwan3`.
 fn starts(machine: &dyn Machine, name: &str) -> bool {
     let is_it = |link: &String| {
         let order = link.strip_suffix(name).and_then(|rest| rest.strip_prefix('S'));

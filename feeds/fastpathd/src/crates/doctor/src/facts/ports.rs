@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Reads the ports with their driver, ethtool settings and missed frames.
+//! Reads ports with driver, ethtool settings and missed frames.
 
 use super::{Known, folder, number};
 use crate::machine::{Ethtool, Machine};
 
-/// Folder of the network devices.
 pub(crate) const DEVICES: &str = "/sys/class/net";
 
 #[derive(Debug, Clone, Default)]
@@ -18,7 +17,6 @@ pub(crate) struct Port {
 
 #[derive(Debug, Default)]
 pub(crate) struct Ports {
-    /// Sorted by name.
     pub all: Known<Vec<Port>>,
     /// Number of CPUs online.
     pub cpus: u32,
@@ -32,8 +30,7 @@ pub(crate) fn read(machine: &dyn Machine) -> Ports {
     Ports { all: Known(all), cpus: u32::try_from(cpus).unwrap_or(u32::MAX).max(1) }
 }
 
-/// Reads a port; `None` for a device without a driver, and for a wireless one, which has other
-/// offloads.
+/// Reads a port. `None` for a device without a driver, and for a wireless device.
 fn port(machine: &dyn Machine, name: &str) -> Option<Port> {
     let folder = format!("{DEVICES}/{name}");
     let uevent = machine.read(&format!("{folder}/uevent")).unwrap_or_default();

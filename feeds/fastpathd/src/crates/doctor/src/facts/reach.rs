@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Finds the rules that packets reach from base chains, including chains jumped to.
+//! Finds the rules that packets of base chains reach, including jumps.
 
 use serde_json::Value;
 
@@ -7,14 +7,15 @@ use super::rules::Rules;
 use super::walk::statements;
 use super::{Unknown, list, word};
 
-/// Family, table and name of a chain.
+/// Family, table and name of a chain or map.
 type Name<'a> = (&'a str, &'a str, &'a str);
 
 fn name<'a>(object: &'a Value, key: &str) -> Name<'a> {
     (word(object, "family"), word(object, "table"), word(object, key))
 }
 
-/// Returns the rules that packets of base chains with `starts` reach. `meets` judges the matches.
+/// Returns the rules that packets reach from base chains. `starts` selects the base chains, and
+/// `meets` decides whether packets may pass a match.
 pub(crate) fn reached(
     rules: &Rules,
     starts: impl Fn(&Value) -> bool,
@@ -43,16 +44,15 @@ pub(crate) fn reached(
     Ok(found)
 }
 
-/// Returns whether a rule drops packets.
 pub(crate) fn drops(rule: &Value) -> bool {
-    // nft prints targets of xtables, such as REJECT, without their effect.
+    // nft does not print the effect of an xtables target such as REJECT.
     let drops = |of: &str| matches!(of, "drop" | "reject" | "xt");
     statements(rule)
         .flat_map(|one| verdicts(name(rule, "chain"), one, &[]))
         .any(|(of, _)| drops(of))
 }
 
-/// Returns the statement, or the verdicts of a verdict map.
+/// Returns the statement itself, or the verdicts of a verdict map.
 fn verdicts<'a>(
     (family, table, _): Name<'_>,
     (of, value): (&'a str, &'a Value),
@@ -73,7 +73,8 @@ fn verdicts<'a>(
     verdicts.map(|(of, value)| (of.as_str(), value)).collect()
 }
 
-/// Returns whether the right side of a match names this text; a name ends with `*` as a pattern.
+/// Returns whether the right side of a match includes a text. A name with a trailing `*` is a
+/// prefix.
 pub(crate) fn names(right: &Value, text: &str) -> bool {
     let is = |name: &Value| match name.as_str().map(|name| (name, name.strip_suffix('*'))) {
         Some((_, Some(prefix))) => text.starts_with(prefix),
@@ -83,7 +84,7 @@ pub(crate) fn names(right: &Value, text: &str) -> bool {
     is(right) || elements(right).iter().any(is)
 }
 
-/// Returns whether the right side of a match names only this text.
+/// Returns whether the right side of a match includes only this text.
 pub(crate) fn names_only(right: &Value, text: &str) -> bool {
     *right == text || matches!(elements(right), [one] if *one == text)
 }

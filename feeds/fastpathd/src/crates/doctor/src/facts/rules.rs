@@ -1,42 +1,37 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Reads all tables of nftables, and the tables of legacy iptables.
+//! Reads the tables of nftables and of legacy iptables.
 
 use serde_json::Value;
 
 use super::Known;
 use crate::machine::Machine;
 
-/// Command that lists the rules.
 pub(crate) const SOURCE: &str = "nft -j list ruleset";
 
 #[derive(Debug, Default)]
 pub(crate) struct Rules {
-    /// Objects of `nft -j list ruleset` in order: tables, chains, rules, flowtables and so on.
     pub nft: Known<Vec<Value>>,
-    /// Tables of legacy iptables; tables of iptables-nft are among the nftables objects.
+    /// Tables of legacy iptables. Tables of iptables-nft are in `nft`.
     pub legacy: Vec<Legacy>,
 }
 
-/// A table of legacy iptables.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Legacy {
-    /// `ip` or `ip6`.
     pub family: &'static str,
     pub name: String,
-    /// Number of rules, if a program that lists them is installed.
+    /// Number of rules. `None` if iptables-legacy-save is not installed.
     pub rules: Option<u64>,
-    /// File in which the kernel lists the table.
     pub source: &'static str,
 }
 
-/// Family, the file with the names of its tables, the program that lists their rules.
+/// Family, file of table names, and program that lists rules.
 const LEGACY: [(&str, &str, &str); 2] = [
     ("ip", "/proc/net/ip_tables_names", "iptables-legacy-save"),
     ("ip6", "/proc/net/ip6_tables_names", "ip6tables-legacy-save"),
 ];
 
 impl Rules {
-    /// Returns the objects of one kind, such as `chain`.
+    /// Returns the objects of a kind such as `chain`.
     pub(crate) fn of(&self, kind: &str) -> Result<Vec<&Value>, super::Unknown> {
         Ok(self.nft.get()?.iter().filter_map(|object| object.get(kind)).collect())
     }

@@ -1,22 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Reads which programs listen on TCP and UDP ports for other hosts.
+//! Reads the TCP and UDP ports on which programs listen for other hosts.
 
 use std::collections::BTreeMap;
 
 use super::{Known, processes};
 use crate::machine::Machine;
 
-/// A socket that receives connections or datagrams from other hosts.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Listener {
-    /// `tcp` or `udp`.
     pub proto: &'static str,
     pub port: u16,
-    /// Name of the program; empty if unknown.
+    /// Name of the program. Empty if unknown.
     pub program: String,
 }
 
-/// A table of the kernel: file, protocol, state of listening sockets.
+/// Kernel tables: file, protocol, and state of listening sockets.
 const TABLES: &[(&str, &str, &str)] = &[
     ("/proc/net/tcp", "tcp", "0A"),
     ("/proc/net/tcp6", "tcp", "0A"),
@@ -24,13 +22,13 @@ const TABLES: &[(&str, &str, &str)] = &[
     ("/proc/net/udp6", "udp", "07"),
 ];
 
-/// Returns sockets that listen on other addresses than loopback.
+/// Returns sockets that listen on addresses other than loopback.
 pub(crate) fn read(machine: &dyn Machine) -> Known<Vec<Listener>> {
     let mut found = Vec::new();
     for (path, proto, state) in TABLES {
         match machine.read(path) {
             Ok(text) => found.extend(text.lines().filter_map(|line| socket(line, proto, state))),
-            // A kernel may lack IPv6.
+            // The kernel may lack IPv6.
             Err(_) if path.ends_with('6') => {}
             Err(error) => return Known::new(Err(format!("reading {path}: {error}"))),
         }
@@ -44,27 +42,28 @@ pub(crate) fn read(machine: &dyn Machine) -> Known<Vec<Listener>> {
         })
         .collect();
     listeners.sort_unstable();
-    // A program may listen with both families or with several threads.
+    // A program may listen in both families or in several threads.
     listeners.dedup();
     listeners.into()
 }
 
-/// Parses protocol, port and inode of a socket; `None` unless other hosts can reach it.
+/// Parses protocol, port and inode of a socket. `None` if other hosts cannot reach the socket.
 fn socket(line: &str, proto: &'static str, state: &str) -> Option<(&'static str, u16, String)> {
     let words: Vec<&str> = line.split_ascii_whitespace().collect();
     let [_, local, peer, is, ..] = words[..] else { return None };
     let (address, port) = local.split_once(':')?;
     let port = u16::from_str_radix(port, 16).ok()?;
-    // A connected datagram socket receives only from its peer.
+    // Connected datagram sockets receive only from their peer.
     let open = is == state && peer.ends_with(":0000");
-    if !open || is_own(address) {
+    if !open || is_loopback(address) {
         return None;
     }
     Some((proto, port, (*words.get(9)?).to_owned()))
 }
 
-/// Matches 127.0.0.0/8, also mapped to IPv6, and `::1`. 32-bit groups are in host byte order.
-fn is_own(address: &str) -> bool {
+/// Returns whether an address is in 127.0.0.0/8, also mapped to IPv6, or `::1`. 32-bit groups are
+/// in host byte order.
+fn is_loopback(address: &str) -> bool {
     let little = cfg!(target_endian = "little");
     let (last, one) = if little { ("7F", "01000000") } else { ("7F", "00000001") };
     let v4 = |word: &str| if little { word.ends_with(last) } else { word.starts_with(last) };
@@ -72,7 +71,6 @@ fn is_own(address: &str) -> bool {
     match address.len() {
         8 => v4(address),
         32 => {
-            // The text is not an address if byte 24 is within a character.
             let Some((head, tail)) = address.split_at_checked(24) else { return false };
             let none = head.bytes().all(|byte| byte == b'0');
             (none && tail == one) || (head == mapped && v4(tail))
@@ -81,7 +79,7 @@ fn is_own(address: &str) -> bool {
     }
 }
 
-/// Returns names of programs by the inodes of their sockets.
+/// Returns program names by socket inode.
 fn programs(machine: &dyn Machine) -> BTreeMap<String, String> {
     let mut programs = BTreeMap::new();
     for pid in processes(machine) {
@@ -154,11 +152,11 @@ mod tests {
 
     #[test]
     fn recognizes_loopback_addresses() {
-        assert!(is_own("0100007F"));
-        assert!(is_own("00000000000000000000000001000000"));
-        assert!(is_own("0000000000000000FFFF00000100007F"));
-        assert!(!is_own("00000000"));
-        assert!(!is_own("B80D0120000000000000000001000000"));
-        assert!(!is_own(&format!("{}{}", "0".repeat(8), "\u{fffd}".repeat(8))));
+        assert!(is_loopback("0100007F"));
+        assert!(is_loopback("00000000000000000000000001000000"));
+        assert!(is_loopback("0000000000000000FFFF00000100007F"));
+        assert!(!is_loopback("00000000"));
+        assert!(!is_loopback("B80D0120000000000000000001000000"));
+        assert!(!is_loopback(&format!("{}{}", "0".repeat(8), "\u{fffd}".repeat(8))));
     }
 }

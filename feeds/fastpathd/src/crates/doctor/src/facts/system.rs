@@ -8,17 +8,14 @@ use super::{Known, Unknown, answer, exists, file, processes, text};
 use crate::audience::{Audience, WITHHELD};
 use crate::machine::Machine;
 
-/// File of the password hashes.
 pub(crate) const SHADOW: &str = "/etc/shadow";
-/// File of the time that programs waited for memory; missing on some kernels.
+/// Missing in kernels without pressure stall information.
 pub(crate) const PRESSURE: &str = "/proc/pressure/memory";
-/// Counters of the memory since boot.
 pub(crate) const VMSTAT: &str = "/proc/vmstat";
 pub(crate) const MEMINFO: &str = "/proc/meminfo";
 pub(crate) const MOUNTS: &str = "/proc/mounts";
-/// Folders with limited space: settings, and files in memory.
 const PLACES: [&str; 2] = ["/etc/config", "/tmp"];
-/// Files of every installation, and the package of each.
+/// Files of each installation, and their packages.
 const PARTS: &[(&str, &str)] = &[
     ("/usr/sbin/fastpathd", "fastpathd"),
     ("/usr/libexec/fastpath-rules", "fastpathd"),
@@ -30,54 +27,45 @@ const PARTS: &[(&str, &str)] = &[
 
 #[derive(Debug, Default)]
 pub(crate) struct System {
-    /// Accounts with a password login.
     pub accounts: Known<Vec<Account>>,
-    /// Sockets that listen for other hosts.
     pub listeners: Known<Vec<Listener>>,
-    /// The clock, Unix ms.
+    /// Current time in Unix ms.
     pub now_ms: u64,
-    /// Name of the running program that sets the clock; empty if there is none.
+    /// Name of the running program that sets the clock. Empty if there is none.
     pub clock: String,
-    /// Lines of [`PRESSURE`]; unknown if the kernel does not report it.
     pub pressure: Known<String>,
-    /// Lines of [`MEMINFO`].
     pub memory: Known<String>,
-    /// Programs that the OOM killer killed since boot.
+    /// Number of programs that the OOM killer ended since boot.
     pub killed: u64,
     pub free_space: Known<Vec<FreeSpace>>,
     /// Type and options of the mount at `/`.
     pub root: Known<(String, String)>,
-    /// A process of the daemon exists.
     pub daemon: bool,
-    /// Version in the daemon's answer.
+    /// Version that the daemon reports.
     pub answers: Known<String>,
-    /// Missing files of the package: path and package.
+    /// Missing files: path and package.
     pub missing: Vec<(&'static str, &'static str)>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Account {
     pub name: String,
-    /// `None` if the password is not one of the first guesses.
+    /// `None` if the password is not a common one.
     pub guess: Option<Guess>,
 }
 
-/// A password that can be guessed at once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Guess {
-    /// No password.
     Empty,
-    /// One of the passwords that attackers try first.
     Common,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct FreeSpace {
-    /// Path of the request.
     pub place: &'static str,
-    /// Free space in KiB.
+    /// Free space, in KiB.
     pub free: u64,
-    /// Used space in percent.
+    /// Used space, in percent.
     pub used: u64,
 }
 
@@ -106,7 +94,6 @@ pub(crate) fn read(machine: &dyn Machine, audience: Audience) -> System {
     }
 }
 
-/// Programs that set the clock.
 const CLOCKS: &[&str] = &["ntpd", "chronyd", "systemd-timesyn", "ntpclient", "openntpd", "ptp4l"];
 
 fn programs(machine: &dyn Machine) -> Vec<String> {
@@ -114,7 +101,7 @@ fn programs(machine: &dyn Machine) -> Vec<String> {
     processes(machine).filter_map(name).map(|name| name.trim().to_owned()).collect()
 }
 
-/// Passwords that attackers try first, together with the name of the account.
+/// Passwords that attackers try first. The account's name is another one.
 const COMMON: &[&str] = &["password", "admin", "root", "openwrt", "12345678", "1234"];
 
 fn accounts(machine: &dyn Machine) -> Known<Vec<Account>> {
@@ -122,7 +109,7 @@ fn accounts(machine: &dyn Machine) -> Known<Vec<Account>> {
     Known(shadow.map(|text| text.lines().filter_map(|line| account(machine, line)).collect()))
 }
 
-/// Parses a line of the shadow file; `None` for a locked account.
+/// Parses a line of the shadow file. `None` for a locked account.
 fn account(machine: &dyn Machine, line: &str) -> Option<Account> {
     let mut fields = line.split(':');
     let (name, hash) = (fields.next()?, fields.next()?);
@@ -131,7 +118,7 @@ fn account(machine: &dyn Machine, line: &str) -> Option<Account> {
         hash if hash.starts_with(['*', '!', 'x']) => return None,
         hash => {
             let matches = |word: &&str| machine.crypt(word, hash).as_deref() == Some(hash);
-            // Try all, so that the duration does not reveal a match.
+            // Try all words, so that the duration does not reveal a match.
             let words = COMMON.iter().copied().chain([name]);
             let common = words.filter(matches).count() > 0;
             if matches(&"") { Some(Guess::Empty) } else { common.then_some(Guess::Common) }
@@ -149,7 +136,7 @@ fn free_space(machine: &dyn Machine) -> Known<Vec<FreeSpace>> {
     let [settings, memory] = PLACES;
     let said = machine.run("df", &["-kP", settings, memory]);
     Known::new(said.map(|text| {
-        // A heading, then a line for each folder, in order.
+        // df prints a heading, then a line per folder.
         let lines = text.lines().skip(1).zip(PLACES);
         lines.filter_map(|(line, place)| free_space_of(line, place)).collect::<Vec<_>>()
     }))
@@ -162,7 +149,7 @@ fn free_space_of(line: &str, place: &'static str) -> Option<FreeSpace> {
     Some(FreeSpace { place, free, used })
 }
 
-/// Returns the last mount of `/`, which hides the others.
+/// Returns the last mount of `/`, which hides earlier ones.
 fn root(machine: &dyn Machine) -> Known<(String, String)> {
     Known(file(machine, MOUNTS).and_then(|text| {
         let of = |line: &str| {

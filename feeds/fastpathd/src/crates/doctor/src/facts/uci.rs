@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Reads committed configuration over a session of rpcd, or from the files without a bus.
+//! Reads the committed configuration from rpcd, or from the files if ubus is not available.
 
 use std::collections::BTreeSet;
 
@@ -12,16 +12,14 @@ use uci::Package;
 use super::{Known, Unknown, file, folder};
 use crate::machine::Machine;
 
-/// The configuration files that checks read.
 #[derive(Debug, Default)]
 pub(crate) struct Configuration {
     pub network: Known<Package>,
     pub firewall: Known<Package>,
     pub fastpath: Known<Package>,
     pub system: Known<Package>,
-    /// Ports of the router's services.
     pub services: BTreeSet<u16>,
-    /// Names of the files that libuci cannot parse, with their first errors.
+    /// Files that libuci cannot parse, with their first errors.
     pub broken: Known<Vec<(String, UciError)>>,
 }
 
@@ -29,8 +27,7 @@ const FOLDER: &str = "/etc/config";
 
 const FILES: [&str; 4] = ["network", "firewall", "fastpath", "system"];
 
-/// Reads all files. The bus gives anonymous sections the names that edits use; without a bus the
-/// files are parsed.
+/// Reads all files. Prefers rpcd, whose names of anonymous sections are valid in edits.
 pub(crate) fn read(machine: &dyn Machine) -> Configuration {
     let session = Session::open(machine);
     let [network, firewall, fastpath, system] =
@@ -46,7 +43,7 @@ pub(crate) fn read(machine: &dyn Machine) -> Configuration {
     Configuration { network, firewall, fastpath, system, services, broken }
 }
 
-/// Returns broken files. libuci reads every file with a valid name.
+/// Returns broken files. Files with invalid names are skipped, like in libuci.
 fn broken(machine: &dyn Machine) -> Known<Vec<(String, UciError)>> {
     let names = folder(machine, FOLDER).map(|names| {
         let error = |name: String| {
@@ -58,7 +55,7 @@ fn broken(machine: &dyn Machine) -> Known<Vec<(String, UciError)>> {
     Known(names)
 }
 
-/// Returns the values of `/etc/config/fastpath`; `None` if it cannot be read.
+/// Returns the values of `/etc/config/fastpath`. `None` if the file cannot be read.
 pub(crate) fn fastpath(machine: &dyn Machine) -> Option<Value> {
     let session = Session::open(machine);
     let values = session.as_ref().and_then(|session| session.values("fastpath"));
@@ -69,8 +66,8 @@ pub(crate) fn fastpath(machine: &dyn Machine) -> Option<Value> {
     values.map(Value::Object).or_else(|| of_file().map(|package| package.values()))
 }
 
-/// A session of rpcd with rights to read [`FILES`]. Without a session rpcd's `uci get` includes
-/// changes that a shell has staged and not committed (`uci set`, in `/tmp/.uci`).
+/// A session with rights to read [`FILES`]. Without a session, rpcd's `uci get` includes
+/// uncommitted changes of a shell (`uci set`, in `/tmp/.uci`).
 struct Session<'a> {
     machine: &'a dyn Machine,
     id: Value,
@@ -98,7 +95,7 @@ impl<'a> Session<'a> {
     }
 
     fn close(self) {
-        // The session expires anyway.
+        // An unclosed session expires.
         let _ = self.call("session", "destroy", []);
     }
 
@@ -115,7 +112,6 @@ impl<'a> Session<'a> {
     }
 }
 
-/// Parses a package from its file.
 pub(crate) fn package(machine: &dyn Machine, path: &str) -> Result<Package, Unknown> {
     let text = file(machine, path)?;
     uci::parse(&text).map_err(|error| Unknown(format!("{path}, {error}")))
@@ -128,7 +124,7 @@ mod tests {
     use super::read;
     use crate::machine::fake::Fake;
 
-    /// A stand-in for rpcd that creates a session and answers `uci get`.
+    /// Returns a router whose rpcd creates sessions and answers `uci get`.
     fn rpcd(values: Value) -> Fake {
         Fake::new()
             .answers("session create", json!({"ubus_rpc_session": "ours"}))
@@ -145,7 +141,7 @@ mod tests {
         let of = |part: &str| done.iter().filter(|line| line.contains(part)).collect::<Vec<_>>();
         let gets = of("call uci get");
         assert_eq!(gets.len(), 4, "{done:?}");
-        // A call without a session would include changes that a shell has staged.
+        // A call without a session would include uncommitted changes.
         assert!(gets.iter().all(|line| line.contains(r#""ubus_rpc_session":"ours""#)), "{done:?}");
         let rights = r#""objects":[["network","read"],["firewall","read"],["fastpath","read"],["#;
         assert!(of("call session grant")[0].contains(rights), "{done:?}");

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Counts the chains and rules that a packet of an established connection passes in the forward
-//! hook, and finds tables without effect.
+//! Counts the chains and rules that packets of established connections pass in the forward hook,
+//! and finds tables without effect.
 
 use serde_json::Value;
 
@@ -8,33 +8,32 @@ use super::reach::names;
 use super::rules::Rules;
 use super::{Unknown, list, word};
 
-/// Limit of nested jumps (`NFT_JUMP_STACK_SIZE`), which also stops loops.
-const DEEPEST: usize = 16;
-/// Statements that neither drop, change nor remember packets.
+/// Maximum nesting of jumps (`NFT_JUMP_STACK_SIZE`). Also ends loops.
+const MAX_DEPTH: usize = 16;
+/// Statements that neither drop nor change packets and store no state.
 const HARMLESS: &[&str] =
     &["match", "counter", "jump", "goto", "return", "accept", "continue", "log", "limit"];
 
-/// The firewall's table and ours. Their services would create them again.
-const STAYING: &[&str] = &["inet fw4", "inet fastpath"];
+/// Tables that their services would create again.
+const PROTECTED: &[&str] = &["inet fw4", "inet fastpath"];
 
-/// Returns whether the doctor must never advise to delete this table (family and name).
-pub(crate) fn stays(table: &str) -> bool {
-    STAYING.contains(&table)
+/// Returns whether the doctor must not advise to delete a table, given by family and name.
+pub(crate) fn is_protected(table: &str) -> bool {
+    PROTECTED.contains(&table)
 }
 
 /// The path of an established packet through a base chain.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Walk {
-    /// Family and name of its table.
+    /// Family and name of the table.
     pub table: String,
     pub chain: String,
-    /// Rules that are evaluated, including chains jumped to.
+    /// Number of evaluated rules, including jumps.
     pub rules: usize,
-    /// Chains, including the base chain.
+    /// Number of chains, including the base chain.
     pub chains: usize,
-    /// The path ends at a rule that accepts all established connections.
+    /// The path ends at a rule that accepts established connections.
     pub shortcut: bool,
-    /// Packets of the first counter.
     pub packets: Option<u64>,
 }
 
@@ -48,7 +47,7 @@ pub(crate) fn forward(rules: &Rules, own: &[&str]) -> Result<Vec<Walk>, Unknown>
     let mut walks = Vec::new();
     for base in rules.of("chain")? {
         let ours = own.contains(&word(base, "table"));
-        // Routed packets pass no forward chain of a bridge.
+        // Routed packets do not pass bridge chains.
         let bridged = base["family"] == "bridge";
         if base["hook"] != "forward" || base["type"] != "filter" || ours || bridged {
             continue;
@@ -63,10 +62,10 @@ pub(crate) fn forward(rules: &Rules, own: &[&str]) -> Result<Vec<Walk>, Unknown>
     Ok(walks)
 }
 
-/// Returns whether a table has no effect: its rules drop, mark and change nothing, and its base
-/// chains accept packets at their end.
-pub(crate) fn decides_nothing(rules: &Rules, family: &str, table: &str) -> Result<bool, Unknown> {
-    if stays(&format!("{family} {table}")) {
+/// Returns whether a table has no effect: its rules neither drop nor change packets, and its base
+/// chains have the policy accept.
+pub(crate) fn has_no_effect(rules: &Rules, family: &str, table: &str) -> Result<bool, Unknown> {
+    if is_protected(&format!("{family} {table}")) {
         return Ok(false);
     }
     let chains = rules.of("chain")?;
@@ -85,7 +84,6 @@ pub(crate) fn decides_nothing(rules: &Rules, family: &str, table: &str) -> Resul
     Ok(open && harmless && plain)
 }
 
-/// Returns the statements of a rule by name.
 pub(crate) fn statements(rule: &Value) -> impl Iterator<Item = (&str, &Value)> {
     list(rule, "expr")
         .iter()
@@ -102,9 +100,9 @@ struct Step<'a> {
 }
 
 impl Step<'_> {
-    /// Walks a chain. Returns whether an established packet ends there.
+    /// Walks a chain. Returns whether a rule of the chain accepts established packets.
     fn chain(&mut self, name: &str, depth: usize) -> bool {
-        if depth > DEEPEST {
+        if depth > MAX_DEPTH {
             return false;
         }
         self.walk.chains += 1;
@@ -131,20 +129,20 @@ impl Step<'_> {
     }
 }
 
-/// Matches `ct state established`, possibly with other states.
+/// Returns whether a match includes `ct state established`.
 fn is_established(value: &Value) -> bool {
     value["left"]["ct"]["key"] == "state"
         && value["op"] != "!="
         && names(&value["right"], "established")
 }
 
-/// Matches no packet of an established connection, such as `ct state new`.
+/// Returns whether a match excludes established connections, such as `ct state new`.
 fn excludes_established(value: &Value) -> bool {
     value["left"]["ct"]["key"] == "state"
         && names(&value["right"], "established") == (value["op"] == "!=")
 }
 
-/// Matches `ct state vmap { established : accept, … }`.
+/// Returns whether a verdict map has `established : accept`.
 fn accepts_established(value: &Value) -> bool {
     let accepted = |pair: &Value| pair[0] == "established" && pair[1].get("accept").is_some();
     value["key"]["ct"]["key"] == "state" && list(&value["data"], "set").iter().any(accepted)

@@ -29,7 +29,7 @@ fn steps_run_in_order_and_are_reported() {
 }
 
 #[test]
-fn a_failing_step_is_reported_and_ends_the_fix() {
+fn a_failed_step_is_reported_and_ends_the_fix() {
     let step = |path: &str| Step::Write { path: path.into(), text: "1".into() };
     let finding = with(Fix::Steps(vec![step("/proc/sys/none"), step("/proc/sys/x")]));
     let fake = Fake::new().file("/proc/sys/x", "0");

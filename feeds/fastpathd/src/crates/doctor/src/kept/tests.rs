@@ -9,7 +9,7 @@ use crate::audience::PRIVATE;
 use crate::machine::Machine;
 use crate::machine::fake::Fake;
 
-/// A router without flowtables and with an empty root password.
+/// Returns a router without flowtables and with an empty root password.
 fn router() -> Fake {
     Fake::new()
         .file("/proc/modules", "")
@@ -28,13 +28,13 @@ fn found<'a>(report: &'a Value, id: &str) -> &'a Value {
     findings.iter().find(|found| found["id"] == id).unwrap_or(&Value::Null)
 }
 
-/// Runs the checks like the router itself does in the background.
+/// Runs the checks in the background without a session, like the daemon.
 fn background(machine: &Fake) -> Value {
     ask(machine, Origin::Bus, "run", &json!({"background": true, "sample_ms": 1}))
 }
 
 #[test]
-fn keeps_the_last_complete_report() {
+fn stores_the_last_complete_report() {
     let router = router();
     let none = ask(&router, Origin::Bus, "last", &json!({}));
     assert_eq!(none["error"]["code"], "none", "{none}");
@@ -47,7 +47,7 @@ fn keeps_the_last_complete_report() {
 }
 
 #[test]
-fn a_background_run_keeps_all_findings_and_answers_like_for_a_reader() {
+fn a_background_run_stores_all_findings_and_answers_as_to_a_reader() {
     let router = router();
     let own = background(&router);
     assert_eq!(found(&own, "system-password")["severity"], "unknown", "{own:#}");
@@ -97,7 +97,6 @@ fn readers_and_administrators_get_the_same_findings_except_private_ones() {
 const ACCEPTED: &str = "config accepted\n\toption check 'flowtable-missing/absent'\n\
     \toption severity 'error'\n\tlist about 'nft_flow_offload'\n";
 
-/// Readers can see the configuration.
 #[test]
 fn a_private_finding_cannot_be_accepted() {
     let accepted = "config accepted\n\toption check 'system-password'\n\tlist about 'root'\n";
@@ -125,7 +124,7 @@ fn an_accepted_finding_is_marked_and_counted_separately() {
 }
 
 #[test]
-fn an_acceptance_has_effect_on_the_kept_report() {
+fn an_acceptance_applies_to_the_stored_report() {
     let router = router();
     let _ = background(&router);
     let router = router.file("/etc/config/fastpath", ACCEPTED);
@@ -134,9 +133,9 @@ fn an_acceptance_has_effect_on_the_kept_report() {
     assert_eq!(ask(&router, Origin::Bus, "last", &json!({}))["summary"]["accepted"], 0);
 }
 
-/// rpcd's names of sections are needed for an edit that ends the acceptance.
+// An edit that ends the acceptance needs rpcd's name of the section.
 #[test]
-fn acceptances_have_rpcds_names_of_sections() {
+fn acceptances_report_section_names_of_rpcd() {
     let values = json!({"cfg0a92bd": {".type": "accepted", ".anonymous": true,
         "check": "flowtable-missing/absent", "about": ["nft_flow_offload"]}});
     let router = router()

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Sends one ICMP echo that must not be fragmented. `pmtu.rs` chooses the sizes.
+//! Sends an ICMP echo with the flag "don't fragment".
 #![expect(unsafe_code, reason = "rustix has no raw sockets of this form")]
 
 use std::io;
@@ -10,12 +10,11 @@ use std::time::{Duration, Instant};
 
 use super::Echo;
 
-/// Timeout of an answer.
 const TIMEOUT: Duration = Duration::from_millis(800);
-/// Bytes of the IPv4 header without options.
-const IP: usize = 20;
-/// Bytes of the echo header.
-const ICMP: usize = 8;
+/// Length of an IPv4 header without options, in bytes.
+const IP_HEADER: usize = 20;
+/// Length of an echo header, in bytes.
+const ICMP_HEADER: usize = 8;
 const ECHO_REQUEST: u8 = 8;
 const ECHO_REPLY: u8 = 0;
 
@@ -46,8 +45,9 @@ pub(super) fn echo(target: Ipv4Addr, size: u16) -> io::Result<Echo> {
     Ok(Echo::Lost)
 }
 
-/// Interprets an error. `EMSGSIZE` is from our own device while sending, and from a router on the
-/// path later. Another error of the path (host unreachable) is a lost packet.
+/// Interprets an error. `EMSGSIZE` means that our device (while sending) or a router of the path
+/// (afterwards) rejected the size. Other errors of the path, such as host unreachable, are lost
+/// packets.
 fn too_large(means: Echo) -> io::Result<Echo> {
     let error = io::Error::last_os_error();
     match error.raw_os_error() {
@@ -57,7 +57,7 @@ fn too_large(means: Echo) -> io::Result<Echo> {
     }
 }
 
-/// Opens a connected socket, which receives only answers of this host and errors about it.
+/// Opens a connected socket, which receives only answers and errors of this host.
 fn open(target: Ipv4Addr) -> io::Result<OwnedFd> {
     let kind = libc::SOCK_RAW | libc::SOCK_CLOEXEC;
     // SAFETY: system call without pointers.
@@ -93,7 +93,7 @@ fn set<T>(socket: &OwnedFd, level: i32, option: i32, value: &T) -> io::Result<()
 
 /// Returns an echo request for a packet of `size` bytes, with the size as sequence number.
 fn request(size: u16) -> Vec<u8> {
-    let mut packet = vec![0; usize::from(size).saturating_sub(IP).max(ICMP)];
+    let mut packet = vec![0; usize::from(size).saturating_sub(IP_HEADER).max(ICMP_HEADER)];
     packet[0] = ECHO_REQUEST;
     let [.., high, low] = std::process::id().to_be_bytes();
     packet[4..8].copy_from_slice(&[high, low, size.to_be_bytes()[0], size.to_be_bytes()[1]]);
@@ -102,7 +102,7 @@ fn request(size: u16) -> Vec<u8> {
     packet
 }
 
-/// Returns the Internet checksum (RFC 1071).
+/// Internet checksum (RFC 1071).
 fn checksum(bytes: &[u8]) -> u16 {
     let word = |pair: &[u8]| u32::from(pair[0]) << 8 | pair.get(1).map_or(0, |low| u32::from(*low));
     let mut sum: u32 = bytes.chunks(2).map(word).sum();
@@ -112,7 +112,8 @@ fn checksum(bytes: &[u8]) -> u16 {
     !u16::try_from(sum).unwrap_or_default()
 }
 
-/// Matches our answer. A raw socket receives the IP header and the echoes of all programs.
+/// Returns whether a packet is the answer to our request. Raw sockets receive the IP header and the
+/// echoes of all programs.
 fn is_answer(packet: &[u8], asked: &[u8]) -> bool {
     let header = usize::from(packet.first().copied().unwrap_or_default() & 0xf) * 4;
     let Some(icmp) = packet.get(header..) else { return false };
@@ -145,9 +146,9 @@ mod tests {
         assert!(!is_answer(&[0x4f], &asked));
     }
 
-    /// Passes without the right to open a raw socket.
+    // Without the right to open a raw socket, only the error is checked.
     #[test]
-    fn the_loopback_answers() {
+    fn loopback_answers_an_echo() {
         match echo([127, 0, 0, 1].into(), 1500) {
             Ok(answer) => assert_eq!(answer, Echo::Answered),
             Err(error) => assert_eq!(error.kind(), std::io::ErrorKind::PermissionDenied),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! A router made of prepared answers, for tests.
+//! A simulated router with prepared answers.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -11,7 +11,7 @@ use serde_json::{Map, Value};
 
 use super::{Echo, Ethtool, Feature, Machine};
 
-/// Prepared answers. A request without one fails like on a router.
+/// Prepared answers. A request without an answer fails like on a router.
 #[derive(Debug, Default)]
 pub(crate) struct Fake {
     files: RefCell<BTreeMap<String, String>>,
@@ -30,7 +30,6 @@ impl Fake {
         Self::default()
     }
 
-    /// Adds a file and its folders.
     pub(crate) fn file(self, path: &str, text: &str) -> Self {
         self.files.borrow_mut().insert(path.to_owned(), text.to_owned());
         self
@@ -43,13 +42,12 @@ impl Fake {
         self
     }
 
-    /// Adds a symbolic link.
     pub(crate) fn symlink(mut self, path: &str, to: &str) -> Self {
         self.links.insert(path.to_owned(), to.to_owned());
         self
     }
 
-    /// Sets the permissions of a file; the default is 0644.
+    /// Sets the permissions of a file. The default is 0644.
     pub(crate) fn permits(mut self, path: &str, mode: u32) -> Self {
         self.modes.insert(path.to_owned(), mode);
         self
@@ -73,19 +71,17 @@ impl Fake {
         self
     }
 
-    /// Adds a port with its offloads.
     pub(crate) fn port(self, device: &str, of: Ethtool) -> Self {
         self.ports.borrow_mut().insert(device.to_owned(), of);
         self
     }
 
-    /// Sets the largest packet that any path passes, and the outcome for larger ones.
+    /// Sets the path MTU to all hosts, and the outcome for larger packets.
     pub(crate) fn passes(mut self, most: u16, beyond: Echo) -> Self {
         self.path = Some((most, beyond));
         self
     }
 
-    /// Makes writing files fail.
     pub(crate) fn full(mut self) -> Self {
         self.full = true;
         self
@@ -180,7 +176,7 @@ impl Machine for Fake {
         Ok(())
     }
 
-    /// Uses the word itself as its hash.
+    /// Uses the word as its own hash.
     fn crypt(&self, word: &str, setting: &str) -> Option<String> {
         setting.rsplit_once('$').map(|(salt, _)| format!("{salt}${word}"))
     }

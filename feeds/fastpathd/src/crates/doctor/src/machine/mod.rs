@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The interface between the doctor and the router: files, ubus, programs, ethtool, echoes.
+//! Interface to the router: files, ubus, programs, ethtool, ICMP echoes.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -15,17 +15,14 @@ mod ports;
 mod router;
 mod secret;
 
-pub(crate) use router::{Router, step_back};
+pub(crate) use router::{Router, lower_priority};
 
-/// Reads from the router and operations on it.
 pub(crate) trait Machine {
-    /// Reads a file as text.
     fn read(&self, path: &str) -> io::Result<String>;
 
     /// Returns the names in a folder, sorted.
     fn list(&self, path: &str) -> io::Result<Vec<String>>;
 
-    /// Returns the target of a symbolic link.
     fn link(&self, path: &str) -> io::Result<String>;
 
     /// Returns type and permissions of a file.
@@ -37,16 +34,10 @@ pub(crate) trait Machine {
     /// Atomically creates or replaces a file that only root can read.
     fn keep(&self, path: &str, text: &str) -> io::Result<()>;
 
-    /// Runs a program and returns its standard output.
-    ///
-    /// # Errors
-    /// Why the program could not be run, or its error message, as a sentence.
+    /// Runs a program and returns its standard output, or a sentence about the error.
     fn run(&self, program: &'static str, args: &[&str]) -> Result<String, String>;
 
-    /// Calls a method on ubus.
-    ///
-    /// # Errors
-    /// Why the bus or the call failed, as a sentence.
+    /// Calls a method on ubus. Returns a sentence about an error.
     fn call(
         &self,
         object: &str,
@@ -54,43 +45,30 @@ pub(crate) trait Machine {
         args: &Map<String, Value>,
     ) -> Result<Map<String, Value>, String>;
 
-    /// Reads offloads, rings and queues of a port.
-    ///
-    /// # Errors
-    /// The request and the kernel's error, as a sentence.
     fn ethtool(&self, device: &str) -> Result<Ethtool, String>;
 
-    /// Switches an offload of a port.
-    ///
-    /// # Errors
-    /// The request and the kernel's error, as a sentence.
     fn set_feature(&self, device: &str, feature: &str, on: bool) -> Result<(), String>;
 
-    /// Hashes a word with the method and salt of the hash `setting`; `None` if that fails.
+    /// Hashes a word with the method and salt of the hash `setting`. `None` if that fails.
     fn crypt(&self, word: &str, setting: &str) -> Option<String>;
 
-    /// Sends an ICMP echo that may not be fragmented, in an IPv4 packet of `size` bytes.
-    ///
-    /// # Errors
-    /// Why the echo could not be sent.
+    /// Sends an ICMP echo in an IPv4 packet of `size` bytes with the flag "don't fragment".
     fn echo(&self, target: Ipv4Addr, size: u16) -> Result<Echo, String>;
 
-    /// Waits between two readings of a counter.
     fn pause(&self, time: Duration);
 
-    /// Returns the current Unix time in ms.
+    /// Unix time in milliseconds.
     fn now_ms(&self) -> u64;
 }
 
 config::named! {
-    /// Outcome of an echo, and the API's name for the limit of the path.
+    /// Outcome of an echo. The names are the API's limits of a path.
     pub enum Echo {
         Answered = "none",
         /// The packet is too large for our own device.
         TooLarge = "device",
         /// A router on the path reported the packet as too large.
         Reported = "reported",
-        /// No answer arrived.
         Lost = "silent",
     }
 }
@@ -100,33 +78,30 @@ config::named! {
 pub(crate) struct Ethtool {
     /// Offloads by the kernel's name (`rx-gro`, `tx-tcp-segmentation`, …).
     pub features: BTreeMap<String, Feature>,
-    /// Descriptors of the rings; `None` if the driver does not report them.
+    /// `None` if the driver does not report rings.
     pub rings: Option<Rings>,
-    /// Queues; `None` if the driver does not report them.
+    /// `None` if the driver does not report queues.
     pub channels: Option<Channels>,
 }
 
 impl Ethtool {
-    /// Returns an offload by the kernel's name; off and fixed if the kernel does not list it.
+    /// Returns an offload by the kernel's name. An unlisted offload is off and fixed.
     pub(crate) fn feature(&self, name: &str) -> Feature {
         let absent = Feature { on: false, fixed: true, wanted: false };
         self.features.get(name).copied().unwrap_or(absent)
     }
 }
 
-/// One offload of a port.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Feature {
-    /// The offload is in force.
     pub on: bool,
-    /// The offload cannot be changed.
     pub fixed: bool,
-    /// The offload was requested. A requested offload that is off depends on another one (ethtool:
-    /// `off [requested on]`).
+    /// The offload was requested. A requested offload is off while it depends on another one
+    /// (ethtool: `off [requested on]`).
     pub wanted: bool,
 }
 
-/// Descriptors of a port's rings, current and maximum.
+/// Current and maximum descriptors of a port's rings.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Rings {
     pub rx: u32,
@@ -135,7 +110,7 @@ pub(crate) struct Rings {
     pub tx_max: u32,
 }
 
-/// Queues of a port, current and maximum; combined queues count for both directions.
+/// Current and maximum queues of a port. Combined queues count for both directions.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Channels {
     pub rx: u32,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Reads and switches offloads, and reads rings and queues of a port, over ethtool's netlink family
+//! Reads offloads, rings and queues of a port, and switches offloads, over ethtool's netlink family
 //! (Linux 5.10).
 
 use std::collections::BTreeSet;
@@ -33,7 +33,6 @@ const BIT: u16 = 1;
 const BIT_NAME: u16 = 2;
 const BIT_VALUE: u16 = 3;
 
-/// Why offloads could not be read or changed.
 #[derive(Debug, Error)]
 pub(super) enum PortError {
     #[error("resolving ethtool's netlink family: {0}")]
@@ -43,10 +42,10 @@ pub(super) enum PortError {
     #[error("turning {feature} of {device} {}: {error}", if *on { "on" } else { "off" })]
     Set { device: String, feature: String, on: bool, error: io::Error },
     #[error("the driver of {device} did not turn {feature} {}", if *on { "on" } else { "off" })]
-    Kept { device: String, feature: String, on: bool },
+    Ignored { device: String, feature: String, on: bool },
 }
 
-/// Reads the offloads of `device`. Rings and queues are `None` if the driver lacks them.
+/// Reads a port. Rings and queues are `None` if the driver does not support them.
 pub(super) fn read(device: &str) -> Result<Ethtool, PortError> {
     let mut kernel = open()?;
     let mut port = Ethtool::default();
@@ -61,7 +60,6 @@ fn open() -> Result<Family, PortError> {
     Family::open("ethtool").map_err(|error| PortError::Family(error.into()))
 }
 
-/// Returns the header of a request to this family.
 fn header(device: &str) -> Vec<u8> {
     let mut request = Vec::new();
     let name = [device.as_bytes(), b"\0"].concat();
@@ -89,11 +87,11 @@ pub(super) fn set_feature(device: &str, feature: &str, on: bool) -> Result<(), P
         on,
         error: error.into(),
     })?;
-    // A driver may ignore the request. A requested offload may wait for another one.
+    // Drivers may ignore a request. A requested offload may depend on another one.
     if read(device)?.features.get(feature).is_some_and(|now| now.on == on || now.wanted == on) {
         return Ok(());
     }
-    Err(PortError::Kept { device: device.to_owned(), feature: feature.to_owned(), on })
+    Err(PortError::Ignored { device: device.to_owned(), feature: feature.to_owned(), on })
 }
 
 fn features(kernel: &mut Family, device: &str, port: &mut Ethtool) -> io::Result<()> {
@@ -102,7 +100,8 @@ fn features(kernel: &mut Family, device: &str, port: &mut Ethtool) -> io::Result
         let bits = |kind| attribute(answer, kind).map(names).unwrap_or_default();
         let [hw, active, fixed, wanted] = [HW, ACTIVE, NOCHANGE, WANTED].map(bits);
         for name in hw.iter().chain(&active).chain(&fixed) {
-            // Like ethtool, report offloads as fixed that this or any driver cannot change.
+            // Like ethtool, report an offload as fixed if no driver or this driver cannot change
+            // it.
             let changeable = hw.contains(name) && !fixed.contains(name);
             let feature = Feature {
                 on: active.contains(name),
@@ -115,7 +114,7 @@ fn features(kernel: &mut Family, device: &str, port: &mut Ethtool) -> io::Result
     Ok(())
 }
 
-/// Returns the names of the set bits. Without a mask the kernel sends only set bits.
+/// Returns the names of the set bits. Without a mask, the kernel sends only set bits.
 fn names(set: &[u8]) -> BTreeSet<String> {
     let masked = attribute(set, NOMASK).is_none();
     let bits = attributes(attribute(set, BITS).unwrap_or_default());
@@ -143,7 +142,7 @@ fn channels(kernel: &mut Family, device: &str) -> io::Result<Channels> {
     })
 }
 
-/// Returns these attributes of the answer; 0 for missing ones.
+/// Returns attributes of the answer. Missing attributes are 0.
 fn numbers<const N: usize>(
     kernel: &mut Family,
     command: u8,
@@ -160,7 +159,6 @@ fn numbers<const N: usize>(
 mod tests {
     use super::{Feature, read};
 
-    /// The loopback device of the machine that runs the tests.
     #[test]
     fn loopback_has_fixed_and_changeable_offloads() {
         let port = read("lo").unwrap();

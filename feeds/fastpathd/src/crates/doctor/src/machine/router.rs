@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The real router: limits of programs, and the timeout of calls on ubus.
+//! The real router.
 #![expect(unsafe_code, reason = "the umask is set between fork and exec, the priority by libc")]
 
 use std::cell::OnceCell;
@@ -17,16 +17,15 @@ use ubus::{Connection, Handle};
 
 use super::{Echo, Ethtool, Machine, echo, ports, secret};
 
-/// Timeout of a call. The daemon answers in milliseconds, but a change that joins several bridges
-/// took more than 15 s in a busy lab. rpcd kills this program after 30 s.
+/// Timeout of a call. A change of several bridges may take more than 15 s. rpcd kills this program
+/// after 30 s.
 const TIMEOUT: Duration = Duration::from_secs(25);
 
-/// Limits of programs. A rule set as JSON needs much output.
+/// Limits of programs. The output limit allows for a large rule set as JSON.
 const LIMITS: Limits = Limits { time: Limits::TIMEOUT, output: 16 << 20, resources: true };
-/// Folder of init scripts, which start services that stay.
+/// Folder of init scripts, whose services must not inherit limits.
 const SERVICES: &str = "/etc/init.d/";
 
-/// The real router: `/proc`, `/sys`, programs in `PATH`, and ubus from the first call.
 pub(crate) struct Router {
     socket: PathBuf,
     bus: OnceCell<Result<Bus, String>>,
@@ -35,7 +34,7 @@ pub(crate) struct Router {
 struct Bus {
     runtime: Runtime,
     handle: Handle,
-    /// Dropping it would close the socket.
+    /// Keeps the socket open.
     _connection: Connection,
 }
 
@@ -55,9 +54,9 @@ impl Router {
     }
 }
 
-/// Sets the lowest priority for this thread and the programs that it starts. The kernel derives the
-/// disk priority from it.
-pub(crate) fn step_back() {
+/// Sets the lowest priority of this thread and of the programs that it starts. The kernel derives
+/// the disk priority from the CPU priority.
+pub(crate) fn lower_priority() {
     const LOWEST: i32 = 19;
     // SAFETY: setpriority takes only numbers; 0 is the calling thread. Errors are harmless.
     let _ = unsafe { libc::setpriority(libc::PRIO_PROCESS, 0, LOWEST) };
@@ -65,7 +64,7 @@ pub(crate) fn step_back() {
 
 impl Machine for Router {
     fn read(&self, path: &str) -> io::Result<String> {
-        // Names of processes and files need not be UTF-8.
+        // Names of processes and files may not be UTF-8.
         std::fs::read(path).map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
     }
 
@@ -88,14 +87,14 @@ impl Machine for Router {
 
     fn write(&self, path: &str, text: &str) -> io::Result<()> {
         use std::io::Write;
-        // Do not create the file: without it the kernel lacks the setting.
+        // Do not create a missing file, which means that the kernel lacks the setting.
         std::fs::OpenOptions::new().write(true).open(path)?.write_all(text.as_bytes())
     }
 
     fn keep(&self, path: &str, text: &str) -> io::Result<()> {
         use std::io::Write;
         use std::os::unix::fs::OpenOptionsExt;
-        // Only one process writes at a time; see `turn.rs`.
+        // The lock in `turn.rs` allows only one writer.
         let new = format!("{path}.new");
         let mut options = std::fs::OpenOptions::new();
         options.create(true).truncate(true).write(true).mode(0o600);
@@ -105,7 +104,7 @@ impl Machine for Router {
 
     fn run(&self, program: &'static str, args: &[&str]) -> Result<String, String> {
         let mut command = Command::new(program);
-        // rpcd's umask is 077, but files of init scripts must be readable for other users.
+        // rpcd has the umask 077, but other users must be able to read files of init scripts.
         // SAFETY: umask is async-signal-safe, so it may be called between fork and exec.
         unsafe {
             command.pre_exec(|| {

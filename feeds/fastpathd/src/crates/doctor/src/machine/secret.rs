@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Hashes passwords with the system's `crypt(3)`. Common passwords are in `facts/system.rs`.
+//! Hashes passwords with the system's `crypt(3)`.
 #![expect(unsafe_code, reason = "crypt is a function of the C library")]
 
 use std::ffi::{CStr, CString, c_char};
 
-// musl's libcrypt is empty; the function is in its libc.
+// musl's libcrypt is empty, and its libc has the function.
 #[link(name = "crypt")]
 unsafe extern "C" {
     #[link_name = "crypt"]
     fn raw(key: *const c_char, salt: *const c_char) -> *mut c_char;
 }
 
-/// Hashes `word` with the method and salt of `setting`; `None` if the library cannot.
+/// Hashes `word` with the method and salt of `setting`. `None` if the library does not support
+/// them.
 pub(super) fn crypt(word: &str, setting: &str) -> Option<String> {
     let (word, setting) = (CString::new(word).ok()?, CString::new(setting).ok()?);
     // SAFETY: both strings live until the call returns. The result is null or a string in static
@@ -20,7 +21,7 @@ pub(super) fn crypt(word: &str, setting: &str) -> Option<String> {
         let hash = raw(word.as_ptr(), setting.as_ptr());
         if hash.is_null() { None } else { CStr::from_ptr(hash).to_str().ok().map(str::to_owned) }
     };
-    // A hash that starts with a star is an error.
+    // The library reports an error as a hash that starts with `*`.
     hash.filter(|hash| !hash.starts_with('*'))
 }
 

@@ -7,7 +7,7 @@ use crate::checks::{CHECKS, Check};
 use crate::facts::Facts;
 use crate::finding::Finding;
 
-/// Fails unless all texts of the finding exist, with a value for each parameter.
+/// Checks that all texts of a finding exist and have a value for each placeholder.
 pub(crate) fn assert_texts(id: &str, finding: &Finding) {
     let check = CHECKS.iter().flat_map(|group| *group).find(|check| check.id == id);
     let group = check.expect("no check of that id").group;
@@ -27,7 +27,7 @@ pub(crate) fn assert_texts(id: &str, finding: &Finding) {
     }
 }
 
-/// Returns the finding of a check after checking its texts.
+/// Returns the finding of a check. Also checks its texts.
 pub(crate) fn found_by(checks: &[Check], id: &str, facts: &Facts) -> Finding {
     let check = checks.iter().find(|check| check.id == id).unwrap();
     let finding = (check.run)(facts).unwrap().unwrap();
@@ -35,7 +35,7 @@ pub(crate) fn found_by(checks: &[Check], id: &str, facts: &Facts) -> Finding {
     finding
 }
 
-/// Returns the findings of several checks after checking their texts.
+/// Returns the findings of several checks. Also checks their texts.
 pub(crate) fn all_found(checks: &[Check], facts: &Facts) -> Vec<(&'static str, Finding)> {
     let run = |check: &Check| {
         let finding = (check.run)(facts).unwrap()?;
@@ -56,7 +56,6 @@ fn each_check_has_texts_for_its_subject_and_success() {
     }
 }
 
-/// The page compares its languages with this file.
 #[test]
 fn the_texts_list_exactly_the_checks() {
     let file: Value = serde_json::from_str(ENGLISH).unwrap();

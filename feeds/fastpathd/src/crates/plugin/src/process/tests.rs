@@ -15,7 +15,7 @@ fn said(script: &str) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
-/// Returns whether a process exists and is not a zombie.
+/// Returns whether a process runs. Zombies do not count.
 fn lives(id: &str) -> bool {
     std::fs::read_to_string(format!("/proc/{id}/stat")).is_ok_and(|stat| !stat.contains(") Z "))
 }
@@ -27,12 +27,11 @@ fn returns_the_output_and_status_of_a_program() {
     assert_eq!(output.status.code(), Some(3));
     let missing = run(&mut Command::new("/no/such/program"), b"", Limits::short(20));
     assert!(matches!(missing, Err(RunError::System(_))));
-    // A program may ignore a large input.
     assert!(run(&mut shell("true"), &vec![b'x'; 1 << 20], Limits::short(20)).is_ok());
 }
 
 #[test]
-fn a_program_has_the_kernels_limits() {
+fn a_program_runs_with_limits_of_memory_and_cpu_time() {
     let kib: u64 = said("ulimit -v").trim().parse().unwrap();
     assert!((MIN_MEMORY >> 10..=MAX_MEMORY >> 10).contains(&kib), "{kib}");
     assert_eq!(said("ulimit -t").trim(), "20");
@@ -41,23 +40,23 @@ fn a_program_has_the_kernels_limits() {
     let output = run(&mut shell("ulimit -t"), b"", all).unwrap();
     let ours = Command::new("sh").args(["-c", "ulimit -t"]).output().unwrap();
     assert_eq!(output.stdout, ours.stdout);
-    // awk grows until it reaches the memory limit, like a program that reads a file without end.
+    // This awk program allocates memory until it reaches the limit.
     let endless = "exec awk 'BEGIN { x = \"x\"; while (1) x = x x }'";
     let ended = run(&mut shell(endless), b"", Limits::short(20));
     assert!(!matches!(ended, Ok(output) if output.status.success()));
 }
 
 #[test]
-fn a_program_is_killed_with_its_children() {
+fn a_limit_kills_a_program_with_its_children() {
     let mut ids = tempfile("stays");
     let script = format!("sleep 300 & echo $! $$ >{}; wait", ids.0.display());
     let late = run(&mut shell(&script), b"", Limits::short(1));
     assert!(matches!(late, Err(RunError::Late(1))), "{late:?}");
     for id in ids.text().split_whitespace() {
-        // The grandchild dies a little later, but long before its sleep is over.
-        let patience = Instant::now() + Duration::from_secs(60);
+        // The kill reaches the grandchild with a delay.
+        let deadline = Instant::now() + Duration::from_secs(60);
         while lives(id) {
-            assert!(Instant::now() < patience, "{id} has outlived the time for its program");
+            assert!(Instant::now() < deadline, "{id} outlives its program");
             thread::sleep(Duration::from_millis(5));
         }
     }
@@ -65,7 +64,7 @@ fn a_program_is_killed_with_its_children() {
     assert!(matches!(loud, Err(RunError::Loud(_))));
 }
 
-/// The death signal is tied to the thread that started the program.
+// PR_SET_PDEATHSIG refers to the thread that started the program.
 #[test]
 fn a_program_dies_with_its_parent() {
     let start = || {
@@ -78,7 +77,6 @@ fn a_program_dies_with_its_parent() {
     assert_eq!(std::os::unix::process::ExitStatusExt::signal(&status), Some(libc::SIGKILL));
 }
 
-/// A program's children, such as those of fw4, must die as well.
 #[test]
 fn children_of_a_program_die_with_its_parent() {
     let mut ids = tempfile("orphan");
@@ -88,23 +86,22 @@ fn children_of_a_program_die_with_its_parent() {
         let mut command = shell(&script);
         limit(&mut command, Limits::short(20));
         let child = command.spawn().unwrap();
-        let patience = Instant::now() + Duration::from_secs(60);
+        let deadline = Instant::now() + Duration::from_secs(60);
         while std::fs::read_to_string(&file).map_or(true, |text| !text.ends_with('\n')) {
-            assert!(Instant::now() < patience, "it has started nothing");
+            assert!(Instant::now() < deadline, "it has started nothing");
             thread::sleep(Duration::from_millis(5));
         }
         child
     };
     let mut child = thread::spawn(start).join().unwrap();
     child.wait().unwrap();
-    let patience = Instant::now() + Duration::from_secs(60);
+    let deadline = Instant::now() + Duration::from_secs(60);
     while lives(ids.text().trim()) {
-        assert!(Instant::now() < patience, "the program's child lives on");
+        assert!(Instant::now() < deadline, "the program's child lives on");
         thread::sleep(Duration::from_millis(5));
     }
 }
 
-/// The process in between forwards exit status and signal.
 #[test]
 fn returns_the_exit_status_or_signal_of_a_program() {
     use std::os::unix::process::ExitStatusExt;
@@ -114,7 +111,7 @@ fn returns_the_exit_status_or_signal_of_a_program() {
     assert_eq!(ended("kill -15 $$").signal(), Some(libc::SIGTERM));
 }
 
-/// A file that is removed after its test.
+/// A file that is removed on drop.
 struct Temporary(std::path::PathBuf);
 
 fn tempfile(name: &str) -> Temporary {

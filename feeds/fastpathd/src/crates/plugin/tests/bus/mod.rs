@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! A stand-in for the bus. The test itself answers every call.
+//! A stand-in for the bus. The test answers each call.
 
 use std::io::{Read, Write};
 use std::os::unix::net::{UnixListener, UnixStream};
@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex};
 use plugin::Map;
 use ubus::{Attribute, Blobmsg, Decoder, Frame, Kind, Status};
 
-/// Answers a call with the given object, method and arguments.
+/// Function of object, method and arguments that answers a call.
 pub(crate) type Objects = dyn FnMut(&str, &str, &Map) -> Result<Map, Status> + Send;
 
 /// Serves the bus at a socket until the test process ends.
@@ -27,7 +27,7 @@ pub(crate) fn serve(socket: &Path, objects: Box<Objects>) {
 struct Client {
     stream: UnixStream,
     objects: Arc<Mutex<Box<Objects>>>,
-    /// Paths that the client has looked up. The id of an object is its position, from 1.
+    /// Paths of the client's look-ups. An object's id is its position, from 1.
     known: Vec<String>,
 }
 
@@ -72,7 +72,7 @@ impl Client {
         Ok(vec![Attribute::Data(Blobmsg::encode(&answer).expect("an answer"))])
     }
 
-    /// Errors are ignored, because the client may have disconnected.
+    /// Sends a frame. Ignores errors, because the client may have disconnected.
     fn send(&mut self, kind: Kind, (seq, peer): (u16, u32), attributes: Vec<Attribute>) {
         let frame = Frame { kind, seq, peer, attributes };
         let _ = self.stream.write_all(&frame.encode().expect("a frame"));

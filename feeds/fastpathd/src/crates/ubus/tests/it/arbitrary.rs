@@ -14,7 +14,6 @@ fn read(bytes: &[u8], piece: usize) -> Vec<ubus::Frame> {
         decoder.extend(piece);
         while let Ok(Some(frame)) = decoder.next_frame() {
             for table in [frame.data(), frame.signature()].into_iter().flatten() {
-                // Any decoded table can be encoded.
                 if let Ok(map) = table.decode() {
                     Blobmsg::encode(&map).unwrap();
                 }
@@ -74,7 +73,7 @@ proptest! {
     }
 }
 
-/// xorshift64 gives the same mutations on every run, so that a failure can be reproduced.
+/// The generator xorshift64. Its fixed seed makes failures reproducible.
 struct Dice(u64);
 
 impl Dice {
@@ -120,7 +119,7 @@ fn refuses_nesting_beyond_the_limit() {
     assert_eq!(Blobmsg::encode(&deepest).unwrap().decode().unwrap(), deepest);
     let too_deep = nested(MAX_DEPTH + 1);
     assert_eq!(Blobmsg::encode(&too_deep), Err(EncodeError::TooDeep));
-    // Tables on the wire, each with a four-byte head and four bytes of empty name.
+    // Each table has a four-byte head and an empty name of four bytes.
     let wire = (1..=1000_u32).fold(Vec::new(), |inner: Vec<u8>, level| {
         let head = 0x8200_0000 | (8 * level);
         [&head.to_be_bytes()[..], &[0; 4], &inner].concat()
@@ -140,7 +139,7 @@ fn refuses_to_encode_or_decode_a_message_over_the_limit() {
 }
 
 #[test]
-fn a_nul_inside_a_string_is_refused() {
+fn refuses_to_encode_a_string_with_a_nul() {
     let map = Map::from_iter([("a".to_owned(), Value::from("x\0y"))]);
     assert!(matches!(Blobmsg::encode(&map), Err(EncodeError::Nul { .. })));
 }

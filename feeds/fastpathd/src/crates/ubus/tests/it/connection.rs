@@ -23,7 +23,7 @@ fn frame(kind: Kind, seq: u16, peer: u32, attributes: Vec<Attribute>) -> Frame {
     Frame { kind, seq, peer, attributes }
 }
 
-/// The socket of a ubusd, removed on drop.
+/// Socket of the stand-in, removed on drop.
 struct Socket {
     listener: UnixListener,
     path: PathBuf,
@@ -69,8 +69,7 @@ impl Ubusd {
         }
     }
 
-    /// Answers the client's request to publish.
-    async fn take_object(&mut self) {
+    async fn accept_object(&mut self) {
         let request = self.next().await;
         assert_eq!(request.kind, Kind::AddObject);
         let id = vec![Attribute::ObjectId(OBJECT)];
@@ -94,7 +93,7 @@ impl Ubusd {
     }
 }
 
-/// Returns both ends of a connection after the greeting.
+/// Returns both ends of an open connection.
 async fn pair() -> (Connection, Ubusd) {
     let socket = Socket::new();
     let (connection, ubusd) = tokio::join!(Connection::open(&socket.path), async {
@@ -111,12 +110,11 @@ async fn published() -> (Connection, Ubusd) {
     let (connection, mut ubusd) = pair().await;
     let bus = connection.handle();
     let object = Object { path: "test".to_owned(), methods: METHODS };
-    let (outcome, ()) = tokio::join!(bus.publish(object), ubusd.take_object());
+    let (outcome, ()) = tokio::join!(bus.publish(object), ubusd.accept_object());
     outcome.unwrap();
     (connection, ubusd)
 }
 
-/// Fails if `work` takes longer than 10 seconds.
 async fn soon<T>(work: impl Future<Output = T>) -> T {
     tokio::time::timeout(Duration::from_secs(10), work).await.unwrap()
 }
@@ -142,7 +140,7 @@ async fn a_missing_or_malformed_ubusd_is_an_error() {
 }
 
 #[tokio::test]
-async fn a_call_reaches_the_program_and_its_answer_the_caller() {
+async fn forwards_a_call_to_the_program_and_the_answer_to_the_caller() {
     let (mut connection, mut ubusd) = published().await;
     ubusd.invoke(5, "echo", &map("n", 1)).await;
     let Incoming::Invoke(request) = soon(connection.next()).await.unwrap() else {
@@ -171,7 +169,7 @@ async fn refuses_invalid_calls_without_passing_them_to_the_program() {
 }
 
 #[tokio::test]
-async fn a_dropped_call_is_answered() {
+async fn answers_a_call_that_the_program_dropped() {
     let (mut connection, mut ubusd) = published().await;
     ubusd.invoke(1, "echo", &Map::new()).await;
     drop(soon(connection.next()).await.unwrap());
@@ -179,7 +177,7 @@ async fn a_dropped_call_is_answered() {
 }
 
 #[tokio::test]
-async fn an_answer_too_large_becomes_an_error_on_both_sides() {
+async fn reports_a_too_large_answer_to_program_and_caller() {
     let (mut connection, mut ubusd) = published().await;
     ubusd.invoke(1, "echo", &Map::new()).await;
     let Incoming::Invoke(request) = soon(connection.next()).await.unwrap() else {
@@ -203,7 +201,7 @@ async fn refuses_calls_beyond_the_backlog() {
     ubusd.expect_status(0, Status::Ok).await;
 }
 
-/// 256 calls of a megabyte would exhaust the memory of a router.
+// A backlog of 256 calls with a megabyte each would exhaust the memory of a router.
 #[tokio::test]
 async fn refuses_large_calls_before_the_backlog_is_full() {
     let (mut connection, mut ubusd) = published().await;
@@ -249,7 +247,7 @@ async fn reports_the_first_and_the_last_subscriber() {
 }
 
 #[tokio::test]
-async fn open_calls_and_the_owner_learn_that_the_connection_ended() {
+async fn the_end_of_the_connection_fails_open_calls_and_next() {
     let (mut connection, mut ubusd) = pair().await;
     let bus = connection.handle();
     let call = bus.list("*");
@@ -272,7 +270,7 @@ async fn a_malformed_message_ends_the_connection() {
     assert!(matches!(end, ConnectionError::Malformed(_)), "{end}");
 }
 
-/// ubusd forwards arguments without checking them.
+// ubusd forwards arguments unchecked.
 #[tokio::test]
 async fn answers_damaged_arguments_and_keeps_the_connection() {
     let (mut connection, mut ubusd) = published().await;
@@ -285,7 +283,7 @@ async fn answers_damaged_arguments_and_keeps_the_connection() {
     ];
     let whole = frame(Kind::Invoke, 1, CALLER, attributes).encode().unwrap();
     let start = whole.len() - size;
-    // xorshift64 gives the same damage on every run.
+    // Seed of xorshift64, a deterministic generator.
     let mut seed = 88_172_645_463_325_252_u64;
     let (mut sent, mut taken) = (0, 0);
     while sent < 1_000_000 {
@@ -295,7 +293,7 @@ async fn answers_damaged_arguments_and_keeps_the_connection() {
             seed ^= seed >> 7;
             seed ^= seed << 17;
             let [at, byte, far, ..] = seed.to_ne_bytes();
-            // Damage mostly the heads, which contain lengths and types.
+            // Most damage hits the heads, which contain lengths and types.
             let at = if far < 200 { usize::from(at) % 16 } else { usize::from(at) % size };
             bytes[start + at] = byte;
         }
@@ -337,7 +335,7 @@ async fn the_socket_closes_when_connection_and_handles_are_dropped() {
     let (connection, mut ubusd) = pair().await;
     let bus = connection.handle();
     drop(connection);
-    // A remaining handle can still call.
+    // The handle keeps the connection open.
     let ((), listed) = tokio::join!(
         async {
             let request = ubusd.next().await;

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Transcripts of the real ubusd, its command line client and an object written in ucode.
+//! Tests the codec with transcripts of ubusd, its command-line client and an object in ucode.
 
 use crate::transcript::{self, Direction, Transcript};
 use serde_json::json;
 use ubus::{Blobmsg, Frame, Kind, Status};
 
 #[test]
-fn encodes_every_recorded_frame_unchanged() {
+fn reencodes_each_recorded_frame_unchanged() {
     let mut frames = 0;
     for transcript in transcript::all() {
         for (_, frame, bytes) in transcript.frames() {
@@ -18,7 +18,7 @@ fn encodes_every_recorded_frame_unchanged() {
 }
 
 #[test]
-fn encodes_every_recorded_table_unchanged() {
+fn reencodes_each_recorded_table_unchanged() {
     let mut tables = 0;
     for transcript in transcript::all() {
         for (_, frame, _) in transcript.frames() {

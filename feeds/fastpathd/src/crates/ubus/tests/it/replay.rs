@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Replays the recorded connection of an object: [`Protocol`] must answer like libubus.
+//! Replays the recorded connection of an object. [`Protocol`] must answer like libubus.
 
 use crate::transcript::{Direction, Transcript};
 use serde_json::{Value, json};
@@ -64,7 +64,7 @@ fn publish() -> Query {
 }
 
 #[test]
-fn replays_the_recorded_object_byte_for_byte() {
+fn answers_the_recorded_requests_byte_for_byte() {
     let recorded = Transcript::read("001.json").frames();
     let side = |wanted| recorded.iter().filter(move |(direction, _, _)| *direction == wanted);
     let mut protocol = Protocol::default();

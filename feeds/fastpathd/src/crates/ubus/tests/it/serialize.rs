@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Values of serde and their JSON have the same encoding.
+//! Tests that a serde value and its JSON have the same encoding.
 
 use std::collections::BTreeMap;
 

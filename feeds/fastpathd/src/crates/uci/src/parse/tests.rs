@@ -4,13 +4,12 @@ use serde_json::{Value, json};
 
 use super::*;
 
-/// Parses a file into the form of `uci get`.
 fn parsed(text: &str) -> Result<Value, ParseError> {
     parse(text).map(|package| package.values())
 }
 
 #[test]
-fn parses_an_export_into_the_answer_of_get() {
+fn parsing_an_export_gives_the_answer_of_uci_get() {
     // Recorded from `uci export` and `ubus call uci get`.
     let text = r#"package fastpath
 
@@ -48,7 +47,7 @@ config rule
 }
 
 #[test]
-fn parses_every_kind_of_quoting() {
+fn parses_quotes_and_escapes() {
     let text = "config a b # comment\noption bare x-1.2/3:4@5 # more\noption single '# \"\\'\n\
         option double \"a\\\"b'\\\\\"\noption joined a'b c'\"d\"\noption empty ''\n\
         option lines 'one\ntwo'\noption after y";
@@ -85,13 +84,13 @@ fn accepts_a_file_without_sections() {
     }
 }
 
-/// Decodes a text with one character per byte.
+/// Converts a text with one character per byte to its bytes.
 fn bytes(text: &Value) -> Vec<u8> {
     let code = |c: char| u8::try_from(u32::from(c)).unwrap();
     text.as_str().unwrap().chars().map(code).collect()
 }
 
-/// Decodes all texts of a recorded value.
+/// Decodes all texts of a recorded value as UTF-8.
 fn text(value: &Value) -> Value {
     match value {
         Value::String(_) => json!(String::from_utf8_lossy(&bytes(value))),
@@ -124,8 +123,8 @@ fn reason(fault: ParseFault) -> &'static [&'static str] {
     }
 }
 
-/// Pairs of lines recorded from libuci (66127cd7): a file, and its sections (type, name, anonymous,
-/// options) or libuci's error message.
+// The recording of libuci (66127cd7) has two lines per case: a file, and its sections (type, name,
+// anonymous, options) or libuci's error message.
 #[test]
 fn parses_files_like_libuci() {
     let recorded = include_str!("../../tests/libuci.txt");
@@ -154,7 +153,7 @@ fn parses_files_like_libuci() {
 }
 
 #[test]
-fn an_error_has_the_line_where_the_statement_begins() {
+fn an_error_reports_the_first_line_of_its_statement() {
     for (text, line) in [
         ("config a\n\noption x 'y", 3),
         ("config a\noption x \"y\n\n", 2),
@@ -168,7 +167,6 @@ fn an_error_has_the_line_where_the_statement_begins() {
     }
 }
 
-/// Quotes like `uci export`.
 fn quoted(text: &str) -> String {
     format!("'{}'", text.replace('\'', "'\\''"))
 }
@@ -187,7 +185,7 @@ proptest! {
     }
 
     #[test]
-    fn every_value_is_read_back(
+    fn parsing_a_quoted_value_returns_it_unchanged(
         value in "[^\0]{1,40}",
         list in prop::collection::vec("[^\0]{0,20}", 0..4),
     ) {

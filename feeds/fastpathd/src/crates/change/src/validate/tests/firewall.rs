@@ -31,7 +31,7 @@ fn reports_faults_of_port_forwards() {
             .map(|(section, option, code)| format!("{section} {option} {code}"))
             .collect::<Vec<_>>()
     };
-    // The page adds a port forward with these values.
+    // Default values of the page's form.
     let empty = json!({"name": "", "target": "DNAT", "proto": "tcp", "src": "wan", "dest": "lan"});
     assert_eq!(wrong(empty), ["new1 dest_ip forward-host"]);
     let both = ["new1 src missing", "new1 dest_ip forward-host"];
@@ -56,7 +56,7 @@ fn reports_faults_of_port_forwards() {
     ] {
         assert_eq!(with(option, bad), [format!("new1 {option} {code}")], "{option} {bad}");
     }
-    // DNS requests from the lan go to the router itself, whichever server they are for.
+    // Redirects all DNS requests of the LAN to the router.
     assert_eq!(wrong(json!({"src": "lan", "src_dport": "53", "proto": "tcp udp"})), [""; 0]);
     let all = ["new1 dest missing", "new1 src_dip missing"];
     assert_eq!(wrong(json!({"target": "SNAT"})), all);
@@ -64,9 +64,8 @@ fn reports_faults_of_port_forwards() {
     assert_eq!(one(iot).2, "unknown-interface");
 }
 
-/// fw4 leaves out a section with a list where it takes one value, even if the list has one entry.
 #[test]
-fn reports_a_list_where_fw4_takes_one_value() {
+fn reports_a_list_where_fw4_accepts_only_one_value() {
     let lists = |kind: &str, values: Value| {
         let found = judged(json!([add("firewall", kind, values)]));
         let of = found.iter().filter(|of| of.code == "list-given");
@@ -106,7 +105,6 @@ fn reports_a_list_where_fw4_takes_one_value() {
     }
 }
 
-/// nft's comments have at most 128 bytes, and fw4 writes `!fw4: ` before the name.
 #[test]
 fn reports_a_name_that_is_too_long_for_nft() {
     let long = |kind: &str, values: Value| {
@@ -126,7 +124,7 @@ fn reports_a_name_that_is_too_long_for_nft() {
     assert!(!redirect(109, "1") && redirect(110, "1") && !redirect(122, "0") && redirect(123, "0"));
     let forwarding = json!({"name": "a".repeat(123), "src": "lan", "dest": "wan"});
     assert!(long("forwarding", forwarding));
-    // fw4 replaces quotation marks with apostrophes.
+    // fw4 replaces double quotes with single quotes.
     assert_eq!(
         judged(json!([add("firewall", "rule", json!({"name": "a \"b\"", "src": "lan"}))])),
         []
@@ -134,7 +132,7 @@ fn reports_a_name_that_is_too_long_for_nft() {
 }
 
 #[test]
-fn the_name_of_a_zone_begins_with_a_letter_or_underscore() {
+fn reports_zone_names_that_fw4_does_not_accept() {
     let zone = |name: &str| judged(json!([add("firewall", "zone", json!({"name": name}))]));
     for bad in ["123_guest", "-guest", "1", "a b", "abcdefghijkl", "ü"] {
         let found = zone(bad);

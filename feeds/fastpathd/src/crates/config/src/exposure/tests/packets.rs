@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Tests WAN interfaces and their zones, earlier denials, address families and marks.
+//! Tests exposures by zones of WAN interfaces, denials, address families and marks.
 
 use super::*;
 
-/// Tests the devices and addresses that a zone matches, on a router with a modem.
 #[test]
-fn a_zone_leads_to_the_internet_by_the_devices_and_addresses_it_matches() {
+fn a_zone_with_devices_or_addresses_of_a_wan_leads_to_the_internet() {
     let network = uci::parse(
         "config interface lan\n option proto static\n option ipaddr 10.10.10.1\n\
          config interface wan\n option proto dhcp\n option device eth1\n\
@@ -17,8 +16,9 @@ fn a_zone_leads_to_the_internet_by_the_devices_and_addresses_it_matches() {
     let lines = BTreeSet::from(["moved".to_owned()]);
     let router = Router::of(Some(&network.unwrap()), &services(|_| None), &lines);
     let open = |zone: &str| {
-        let file =
-            format!("{DELIVERED}config zone a\n option name a\n option input ACCEPT\n{zone}");
+        let file = format!(
+            "{DEFAULT_FIREWALL}config zone a\n option name a\n option input ACCEPT\n{zone}"
+        );
         let found = exposures(&parse_uci(&file).unwrap(), &router);
         found.into_iter().filter(|of| of.section == "a").count()
     };
@@ -51,16 +51,15 @@ fn a_zone_leads_to_the_internet_by_the_devices_and_addresses_it_matches() {
     }
     let to_vpn =
         "config redirect\n option src wan\n option src_dport 22\n option dest_ip 10.9.0.1\n";
-    let found = exposures(&parse_uci(&format!("{DELIVERED}{to_vpn}")).unwrap(), &router);
+    let found = exposures(&parse_uci(&format!("{DEFAULT_FIREWALL}{to_vpn}")).unwrap(), &router);
     assert_eq!(found.len(), 1, "it is the router's address");
     let hosts = "config zone w\n option name wan\n option forward ACCEPT\n list network lan\n";
-    let found = exposures(&parse_uci(&format!("{DELIVERED}{hosts}")).unwrap(), &router);
+    let found = exposures(&parse_uci(&format!("{DEFAULT_FIREWALL}{hosts}")).unwrap(), &router);
     assert_eq!(found[0].opening, Opening::Zone("wan".to_owned()), "{found:?}");
 }
 
-/// fw4's base chains decide about an interface in no zone.
 #[test]
-fn a_wan_interface_in_no_zone_has_the_default_policies() {
+fn a_wan_interface_without_a_zone_has_the_default_policies() {
     let network = uci::parse("config interface wan\nconfig interface wan6\n option disabled 1\n");
     let router = Router::of(Some(&network.unwrap()), &services(|_| None), &BTreeSet::new());
     let open = |policy: &str, zone: &str| {
@@ -76,9 +75,8 @@ fn a_wan_interface_in_no_zone_has_the_default_policies() {
     assert_eq!(open("input REJECT", ""), [""; 0]);
 }
 
-/// Earlier rules deny all packets of an opening, or only some.
 #[test]
-fn a_denial_before_an_opening_closes_it() {
+fn an_earlier_denial_closes_an_opening() {
     let open = |rules: &[&str]| {
         let rule = |rule: &&str| {
             let options = rule.split(' ').map(|option| {
@@ -131,7 +129,6 @@ fn a_denial_before_an_opening_closes_it() {
     assert_eq!(open(&["src=wan proto=tcp+udp target=DROP", all]), ["router"], "GRE and others");
 }
 
-/// An option lists addresses of one family; the other family is as open as fw4 leaves it.
 #[test]
 fn senders_narrow_each_address_family_separately() {
     let families = |options: &str| {
@@ -159,7 +156,7 @@ fn senders_narrow_each_address_family_separately() {
     }
 }
 
-/// mwan3 and pbr mark packets from the Internet, too.
+// mwan3 and pbr mark packets from the Internet.
 #[test]
 fn a_mark_does_not_narrow_a_rule() {
     for mark in ["0X0", "0x00/0xff", "00", "0", "!0x10", "0x10", "0x100/0x3f00"] {

@@ -9,7 +9,7 @@ use crate::finding::{Finding, Fix};
 use crate::machine::fake::Fake;
 use crate::texts::tests::all_found;
 
-/// Adds a bridge to `/sys`. Its ports have a link and forward.
+/// Adds a bridge to `/sys` whose ports have a link and forward.
 fn bridge(mut fake: Fake, name: &str, aware: u8, ports: &[&str]) -> Fake {
     fake = fake.file(&format!("{DEVICES}/{name}/bridge/vlan_filtering"), &aware.to_string());
     for port in ports {

@@ -25,7 +25,7 @@ fn router(change: &[(&str, &str)]) -> Fake {
     fake
 }
 
-/// Reads the facts, with this engine in force.
+/// Returns the facts of a router with this engine in force.
 fn facts(fake: &Fake, engine: &str) -> Facts {
     let mut facts = Facts {
         conntrack: conntrack::read(fake),
@@ -73,7 +73,7 @@ fn names_readers_of_conntrack_counters_under_ebpf() {
         );
         assert_eq!(all_found(CHECKS, &with("flowtable", &rules)), []);
     }
-    // The router's own connections are not offloaded.
+    // Local connections are not offloaded.
     let own = with_hook("ebpf", &[rule("limits", "bytes")], "input");
     assert_eq!(all_found(CHECKS, &own), []);
     let other = [rule("limits", "mark"), rule("fastpath", "bytes")];

@@ -22,7 +22,7 @@ fn load(cpu: u32, softirq: u64, idle: u64) -> Load {
     Load { cpu, softirq, idle }
 }
 
-/// Returns the facts of a healthy router with another `field` in its plan.
+/// Returns the facts of a healthy router with this value of `field` in its plan.
 fn facts(field: &str, value: Value) -> Facts {
     let mut plan = healthy();
     plan[field] = value;
@@ -57,7 +57,7 @@ fn reports_a_saturated_cpu_only_while_another_is_idle() {
     let finding = found("cpu-saturated", &facts);
     assert_eq!(finding.severity, Severity::Warning);
     assert!(matches!(finding.fix, Some(Fix::Change(_))));
-    // All CPUs are busy, or the load has another cause: steering would not help.
+    // Steering does not help if all CPUs are busy or the load has another cause.
     facts.cpu.loads = vec![load(0, 97, 0), load(1, 90, 5)].into();
     assert_eq!(saturated(&facts), Ok(None));
     facts.cpu.loads = vec![load(0, 30, 0), load(1, 0, 99)].into();
@@ -105,7 +105,7 @@ fn reports_isolated_cpus_that_are_unused() {
 }
 
 #[test]
-fn reports_only_a_governor_that_stays_slow() {
+fn reports_powersave_only_if_it_does_not_follow_the_load() {
     let clock = |driver: &str, governor: &str| Clock {
         path: "/sys/devices/system/cpu/cpufreq/policy0".into(),
         cpus: "0 1".into(),

@@ -84,7 +84,7 @@ fn topology() -> Value {
     ]})
 }
 
-/// Runs all checks of the group on a router and returns the findings by id.
+/// Returns the findings of the group's checks by id.
 fn found(fake: &Fake) -> Vec<(&'static str, Finding)> {
     let mut facts = facts(fake);
     facts.uci = crate::facts::uci::read(fake);
@@ -138,7 +138,7 @@ fn the_fix_selects_an_engine_in_the_configuration() {
         let expected = Fix::Change(vec![edit.clone()]);
         assert_eq!(fix(&format!("config fastpath 'main'\n\t{config}\n")), expected);
     }
-    // The engine was switched off by a command, so a change of the file would have no effect.
+    // A command disabled the engine, so a change of the file would have no effect.
     let step = fix("config fastpath 'main'\n\toption engine 'flowtable'\n");
     assert!(matches!(&step, Fix::Steps(steps) if steps.len() == 1), "{step:?}");
 }
@@ -199,7 +199,7 @@ fn checks_flowtables_of_other_programs() {
 }
 
 #[test]
-fn a_low_share_lists_the_reasons_with_most_bytes() {
+fn reports_a_low_share_with_the_reasons_of_most_bytes() {
     let mut low = status();
     low["ratio"]["now"] = json!(0.1);
     let page = json!({"cols": ["reason", "up_bytes", "down_bytes"], "rows": [
@@ -276,12 +276,11 @@ fn names_per_packet_rules_without_their_handle() {
 }
 
 #[test]
-fn without_the_daemon_the_engine_is_unknown() {
+fn the_engine_is_unknown_without_the_daemon() {
     let facts = facts(&kernel(""));
     assert!((super::CHECKS[1].run)(&facts).is_err());
 }
 
-/// fw4 writes `counter` into its flowtable.
 #[test]
 fn fw4s_flowtable_is_not_reported_for_missing_counters() {
     use crate::texts::Texts;

@@ -8,7 +8,7 @@ use crate::facts::system::System;
 use crate::texts::Texts;
 use crate::texts::tests::{assert_texts, found_by};
 
-/// 22 November 2026, Unix ms.
+/// 22 November 2026, in Unix ms.
 const NOW: u64 = 1_795_305_600_000;
 
 fn inline() -> Value {
@@ -57,7 +57,7 @@ fn healthy() -> Facts {
     facts
 }
 
-/// Returns a healthy router with another `field` in its state of inspection.
+/// Returns a healthy router with this value of `field` in its inspection state.
 fn differing(field: &str, value: Value) -> Facts {
     let mut state = inline();
     state[field] = value;
@@ -156,7 +156,7 @@ fn reports_the_end_of_a_series_in_advance() {
 }
 
 #[test]
-fn only_many_drops_are_a_warning() {
+fn few_drops_are_only_a_note() {
     let mut facts = healthy();
     facts.ips.queues = vec![queue(0, 3), queue(1, 0)];
     assert_eq!(found("ips-drops", &facts).severity, Severity::Info);
@@ -184,11 +184,11 @@ fn reports_old_and_failed_rules() {
     assert_eq!(rules("failed", 1).severity, Severity::Warning);
     let builtin = rules("builtin", 1);
     assert_eq!((builtin.severity, builtin.case), (Severity::Warning, "builtin"));
-    // The rules are old, but the source has had no update since.
+    // The rules are old because the source has no updates.
     let same = json!({"state": "good", "message": "", "checked_ms": NOW - DAY,
         "updated_ms": NOW - 90 * DAY});
     assert_eq!(super::rules(&differing("rules", same)), Ok(None));
-    // The state has no `cause`, like that of an older daemon.
+    // Older daemons report no `cause`.
     assert!(rules("failed", 1).evidence.iter().all(|seen| seen.cause.is_none()));
 }
 
@@ -218,7 +218,7 @@ fn reports_threads_on_a_forwarding_cpu() {
     let finding = found("ips-threads", &facts);
     assert_eq!(finding.evidence[0].of, "FM#01");
     assert_eq!(finding.fix, None, "the plan is on already");
-    // Without a plan interrupts arrive on CPU 0, and management may run there.
+    // Without a plan, interrupts arrive on CPU 0, where management may run.
     let mut plan = facts.cpu.plan.get().unwrap().clone();
     for field in ["enabled", "active"] {
         plan[field] = false.into();
@@ -226,7 +226,7 @@ fn reports_threads_on_a_forwarding_cpu() {
     plan["suricata"]["pinned"] = false.into();
     facts.cpu.plan = plan.clone().into();
     assert!(found("ips-threads", &facts).fix.is_some());
-    // Transmit queues do not show where packets arrive.
+    // Transmit queues do not receive packets.
     let others = json!([
         {"name": "virtio4-config", "have": "0-3"}, {"name": "virtio4-input.0", "have": "0"},
         {"name": "virtio4-output.0", "have": "0-3"}, {"name": "eth1-tx-0", "have": "1-3"},
@@ -235,7 +235,7 @@ fn reports_threads_on_a_forwarding_cpu() {
     sending["devices"][0]["irqs"] = others;
     facts.cpu.plan = sending.into();
     assert!(found("ips-threads", &facts).fix.is_some());
-    // If packets arrive on all CPUs, there is no forwarding CPU.
+    // No CPU counts as a forwarding CPU if packets arrive on all.
     plan["devices"][0]["irqs"][0]["have"] = "0-3".into();
     facts.cpu.plan = plan.into();
     assert_eq!(threads(&facts), Ok(None));

@@ -10,7 +10,7 @@ use crate::machine::fake::Fake;
 use crate::machine::{Channels, Ethtool, Feature, Rings};
 use crate::texts::tests::all_found;
 
-/// Parses `ethtool -k` with the kernel's names: a feature per line, then its state.
+/// Parses the output of `ethtool -k` with the kernel's names.
 fn recorded(text: &str) -> Ethtool {
     let lines = text.lines().filter_map(|line| line.trim().split_once(": "));
     let feature = |state: &str| Feature {
@@ -22,7 +22,7 @@ fn recorded(text: &str) -> Ethtool {
     Ethtool { features, ..Ethtool::default() }
 }
 
-/// virtio-net under QEMU, Linux 6.12.
+/// Offloads of virtio-net under QEMU, Linux 6.12.
 const VIRTIO: &str = "rx-checksum: on [fixed]
     tx-checksum-ip-generic: on
     tx-scatter-gather: on
@@ -33,7 +33,7 @@ const VIRTIO: &str = "rx-checksum: on [fixed]
     rx-lro: off [fixed]
     rx-hashing: off [fixed]
     hw-tc-offload: off [fixed]";
-/// A `ConnectX` port (mlx5) with its driver's defaults.
+/// Default offloads of a `ConnectX` port (mlx5).
 const CONNECTX: &str = "rx-checksum: on
     tx-checksum-ip-generic: on
     tx-scatter-gather: on
@@ -70,7 +70,7 @@ fn one(port: Port) -> (&'static str, Finding) {
 }
 
 #[test]
-fn offloads_that_a_driver_lacks_are_not_reported() {
+fn does_not_report_offloads_that_a_driver_lacks() {
     let ports = vec![port("lan1", "virtio_net", recorded(VIRTIO))];
     assert_eq!(found(&facts(ports, "", &json!({"wanted": "flowtable"}))), []);
 }
@@ -104,7 +104,7 @@ fn the_fix_switches_offloads_without_an_option_until_the_next_boot() {
 }
 
 #[test]
-fn an_offload_that_waits_for_another_one_is_not_reported() {
+fn does_not_report_an_offload_that_depends_on_another_one() {
     let (on, waits) =
         ("tx-generic-segmentation: on", "tx-generic-segmentation: off [requested on]");
     let ports = vec![port("lan1", "virtio_net", recorded(&VIRTIO.replace(on, waits)))];
@@ -151,7 +151,6 @@ fn names_ports_that_lack_hardware_offload() {
     let (id, finding) = found(&facts(ports(), "", &engine)).remove(0);
     assert_eq!((id, &finding.params["ports"]), ("hardware-refused", &json!("lan1")));
     assert_eq!(finding.evidence[0].value, "off [fixed]");
-    // OpenWrt's kernel accepts ports without support.
     let devices = json!(["eth0", "lan1"]);
     let mut engine =
         json!({"wanted": "flowtable-hw", "active": "flowtable-hw", "devices": devices});

@@ -10,7 +10,6 @@ use crate::texts::tests::assert_texts;
 const OURS: &str = "table inet fastpath {\n\tflowtable ft {\n\t\thook ingress priority filter\n\
                     \t\tdevices = { lan1, wan }\n\t\tcounter\n\t}\n}\n";
 
-/// Returns a router with this engine in force and these roaming hosts.
 fn router(engine: &str, roaming: &Value) -> Fake {
     Fake::new()
         .answers("fastpath status", json!({"engine": {"wanted": engine, "active": engine}}))
@@ -22,7 +21,6 @@ fn router(engine: &str, roaming: &Value) -> Fake {
         )
 }
 
-/// Runs the checks of this file and returns the findings by id.
 fn found(fake: &Fake) -> Vec<(&'static str, Finding)> {
     let facts = Facts {
         flowtable: flowtable::read(fake),
@@ -54,7 +52,7 @@ fn host(moves: u64) -> Value {
 }
 
 #[test]
-fn names_a_roaming_host_with_its_ports() {
+fn reports_roaming_hosts_with_their_ports() {
     let finding = only(&router("flowtable", &json!([host(64), host(11), host(10)])), "hosts-roam");
     assert_eq!(finding.evidence.len(), 2);
     assert_eq!(finding.evidence[0].value, "64: lan1 → lan3");

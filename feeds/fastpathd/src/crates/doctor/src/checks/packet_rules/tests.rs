@@ -32,7 +32,7 @@ fn established() -> Value {
     json!([{"match": {"op": "in", "left": left, "right": right}}, {"accept": null}])
 }
 
-/// The start of firewall4's forward chain, and a chain of a zone.
+/// Returns the start of firewall4's forward chain, and a chain of a zone.
 fn fw4() -> Vec<Value> {
     let set = json!([["established", {"accept": null}], ["related", {"accept": null}]]);
     let vmap = json!([{"vmap": {"key": {"ct": {"key": "state"}}, "data": {"set": set}}}]);
@@ -45,7 +45,7 @@ fn fw4() -> Vec<Value> {
     ]
 }
 
-/// The five-chain rule set of docs/doctor.md, with `each` rules in each chain.
+/// Returns the five-chain rule set of docs/doctor.md, with `each` rules per chain.
 fn five_chains(each: usize) -> Vec<Value> {
     let mut objects = vec![chain("five", "forward", "forward")];
     for name in ["alien", "tor", "ips", "ubios", "user"] {
@@ -93,7 +93,7 @@ fn reports_the_cost_of_five_chains() {
     assert_eq!((&finding.params["rules"], &finding.params["chains"]), (&json!(20), &json!(6)));
     assert_eq!(finding.evidence[0].value, "20 / 6, 1000 × 20 = 20000");
     assert_eq!(finding.evidence[1].value, "500 × 20 = 10000");
-    // These rules only count, so their table may be deleted.
+    // The rules have only counters, so the table may be deleted.
     let Some(Fix::Steps(steps)) = &finding.fix else { panic!("no steps") };
     let delete = ["delete", "table", "inet", "five"].map(str::to_owned).to_vec();
     assert_eq!(steps[1], Step::Run { program: "nft", args: delete });
@@ -113,7 +113,7 @@ fn offers_no_deletion_of_a_table_with_effect() {
 }
 
 #[test]
-fn a_late_accept_is_reported_with_the_rules_before_it() {
+fn reports_a_late_accept_with_the_rules_before_it() {
     let base = |before: usize| {
         let mut objects = vec![chain("own", "fwd", "forward")];
         objects.extend((0..before).map(|_| rule("own", "fwd", &counter())));
@@ -162,7 +162,7 @@ fn a_loop_of_jumps_terminates() {
 }
 
 #[test]
-fn names_legacy_tables_with_their_size_if_known() {
+fn reports_legacy_tables_with_their_size_if_known() {
     let fake = router(&[]).file("/proc/net/ip_tables_names", "filter\nnat\n").prints(
         "iptables-legacy-save -t filter",
         "*filter\n:FORWARD ACCEPT [0:0]\n-A FORWARD -j X\n-A X -j DROP\nCOMMIT\n",

@@ -10,7 +10,7 @@ use crate::machine::Machine;
 use crate::machine::fake::Fake;
 use crate::texts::tests::all_found;
 
-/// Returns a router with an MSS rule in a base chain; `expr` is between the matches and the end.
+/// Returns a router with an MSS rule in a base chain at `hook`.
 fn with_rules(hook: &str, matches: &[Value], value: &Value) -> Fake {
     let key = json!({"tcp option": {"name": "maxseg", "field": "size"}});
     let mangle = json!({"mangle": {"key": key, "value": value}});
@@ -85,7 +85,7 @@ fn the_fix_enables_mss_clamping_for_the_zone() {
 }
 
 #[test]
-fn only_rules_that_forwarded_connections_meet_clamp_the_mss() {
+fn counts_only_mss_rules_that_match_forwarded_connections() {
     let rt_mtu = json!({"rt": {"key": "mtu"}});
     let clamps = |hook: &str, matches: &[Value], value: &Value| {
         found(&facts(&with_rules(hook, matches, value), 1492, 1500, 0, &ports())).is_empty()
@@ -113,13 +113,13 @@ fn only_rules_that_forwarded_connections_meet_clamp_the_mss() {
 }
 
 #[test]
-fn names_a_port_outside_the_fast_path() {
+fn reports_a_port_outside_the_fast_path() {
     let (id, finding) = found(&facts(&router(true), 1492, 1500, 0, &json!(["lan1"]))).remove(0);
     assert_eq!((id, &finding.params["port"]), ("pppoe-slow", &json!("wan")));
 }
 
-/// Returns the facts of a session that netifd opened with these options.
-fn dialled(options: &str) -> Facts {
+/// Returns the facts of a session with these options of netifd.
+fn session_with(options: &str) -> Facts {
     let network = format!("config interface 'wan'\n\toption proto 'pppoe'\n{options}");
     facts(&router(true).file("/etc/config/network", &network), 1492, 1500, 0, &ports())
 }
@@ -131,7 +131,7 @@ fn reports_an_idle_timeout_that_offload_bypasses() {
         "\toption pppd_options 'debug idle 300 mtu 1492'\n",
         "\tlist pppd_options 'idle 300'\n",
     ] {
-        let mut facts = dialled(options);
+        let mut facts = session_with(options);
         let (id, finding) = found(&facts).remove(0);
         assert_eq!((id, &finding.params["seconds"]), ("pppoe-idle", &json!(300)), "{options}");
         let Some(Fix::Change(edits)) = finding.fix else { panic!("no change") };
@@ -140,13 +140,13 @@ fn reports_an_idle_timeout_that_offload_bypasses() {
         assert_eq!(found(&facts), []);
     }
     for options in ["", "\toption demand '0'\n", "\toption pppd_options 'idle'\n"] {
-        assert_eq!(found(&dialled(options)), [], "{options}");
+        assert_eq!(found(&session_with(options)), [], "{options}");
     }
 }
 
 #[test]
 fn names_programs_that_count_on_the_ppp_device() {
-    let mut facts = dialled("");
+    let mut facts = session_with("");
     facts.others.counting = ["vnstatd", "nlbwmon"].into();
     let (id, finding) = found(&facts).remove(0);
     assert_eq!((id, &finding.params["programs"]), ("pppoe-uncounted", &json!("vnstatd")));
@@ -176,9 +176,8 @@ fn counts_ended_sessions_by_messages_of_pppd() {
     assert!(pppoe::read(&Fake::new(), &Known::default()).ended.get().is_err());
 }
 
-/// Log lines of pppd and netifd at the end of a session, by its cause.
 #[test]
-fn sessions_that_the_administrator_ended_are_not_counted() {
+fn does_not_count_sessions_that_the_administrator_ended() {
     let count = |lines: &[(u64, &str)]| {
         let now = Fake::new().now_ms();
         let lines = lines.iter().map(|(at, msg)| json!({"time": now - 60_000 + at, "msg": msg}));
@@ -201,7 +200,7 @@ fn sessions_that_the_administrator_ended_are_not_counted() {
     let silent = [
         (10, "pppd[9]: No response to 5 echo-requests"),
         (20, "pppd[9]: Connect time 5.0 minutes."),
-        // Another pppd is terminated at the same time.
+        // Concurrent termination of another pppd.
         (15, "pppd[10]: Terminating on signal 15"),
     ];
     assert_eq!(count(&silent), 1);
@@ -217,7 +216,7 @@ fn sessions_that_the_administrator_ended_are_not_counted() {
     let back = "netifd: Interface 'wan' has link connectivity";
     let again = [cable[0], cable[1], (15, back), cable[2], cable[3]];
     assert_eq!(count(&again), 0, "the link was there again");
-    // The log of OpenWrt 25.12's netifd after `ifdown wan`, where wan6 is an alias of wan.
+    // Log of OpenWrt 25.12's netifd after `ifdown wan`. wan6 is an alias of wan.
     let alias = "netifd: Interface 'wan6' has link connectivity loss";
     assert_eq!(count(&[cable[0], (10, alias), cable[2], cable[3]]), 0, "a consequence");
 }

@@ -11,7 +11,7 @@ const QUEUE: &str = "config queue 'eth1'\n\toption enabled '1'\n\toption interfa
                      \toption download '48000'\n\toption upload '9600'\n\
                      \toption qdisc 'cake'\n\toption script 'piece_of_cake.qos'\n";
 
-/// A router with a PPPoE session over VLAN 35 of port wan.
+/// Returns a router with a PPPoE session in VLAN 35 of port wan.
 fn router(engine: &str, queues: &str) -> Fake {
     let wan = json!([{"name": "wan", "device": "pppoe-wan", "port": "wan", "proto": "pppoe",
         "vlan": 35}, {"name": "lte", "device": "wwan0", "port": "wwan0", "proto": "dhcp",
@@ -48,13 +48,13 @@ fn edits(fake: &Fake) -> Vec<Value> {
 }
 
 /// Returns the values of section `latency` for a queue with these options.
-fn taken(device: &str, options: &str) -> Value {
+fn latency_values(device: &str, options: &str) -> Value {
     let queue = QUEUE.replace("pppoe-wan", device) + options;
     edits(&router("flowtable", &queue)).remove(0)["values"].take()
 }
 
 /// Returns the options that section `latency` cannot express.
-fn without(queue: &str) -> String {
+fn inexpressible(queue: &str) -> String {
     let finding = found(&router("flowtable", queue)).expect("a finding");
     assert_eq!((finding.case, &finding.fix), ("by-hand", &None));
     finding.params["options"].as_str().expect("a text").to_owned()
@@ -83,37 +83,37 @@ fn the_fix_sets_the_rates_in_an_existing_section() {
 
 #[test]
 fn the_fix_names_the_interface_of_a_second_wan() {
-    assert_eq!(taken("wwan0", "")["interface"], "lte");
+    assert_eq!(latency_values("wwan0", "")["interface"], "lte");
     for device in ["pppoe-wan", "wan", "wan.35", "eth1.35"] {
-        assert_eq!(taken(device, "").get("interface"), None, "{device}");
+        assert_eq!(latency_values(device, "").get("interface"), None, "{device}");
     }
 }
 
 #[test]
-fn the_fix_converts_the_overhead_to_that_of_ip_packets() {
+fn the_fix_converts_the_overhead() {
     let of = |device, more: &str| {
         let options = format!("\toption linklayer 'ethernet'\n{more}");
-        taken(device, &options)["overhead"].as_str().map(str::to_owned)
+        latency_values(device, &options)["overhead"].as_str().map(str::to_owned)
     };
     let overhead = "\toption overhead '34'\n";
     assert_eq!(of("pppoe-wan", overhead).as_deref(), Some("34"));
-    // Packets on the port already include the PPPoE header.
+    // Packets of the port already include the PPPoE header.
     assert_eq!(of("wan", overhead).as_deref(), Some("42"));
     assert_eq!(of("wwan0", overhead).as_deref(), Some("34"));
     let mpu = "\toption tcMPU '64'\n";
     assert_eq!(of("pppoe-wan", &format!("{overhead}{mpu}")), None, "ours has a shortest frame");
     assert_eq!(of("wan", &format!("{overhead}{mpu}")).as_deref(), Some("42"));
     assert_eq!(
-        taken("wan", "\toption linklayer 'none'\n\toption overhead '99'\n")["overhead"],
+        latency_values("wan", "\toption linklayer 'none'\n\toption overhead '99'\n")["overhead"],
         Value::Null
     );
 }
 
 #[test]
-fn accepts_options_that_section_latency_has_too() {
+fn accepts_options_that_section_latency_can_express() {
     let options = "\toption iqdisc_opts 'nat dual-dsthost ingress'\n\
                    \toption eqdisc_opts 'nat dual-srchost'\n";
-    assert_eq!(taken("pppoe-wan", options)["download"], "48000");
+    assert_eq!(latency_values("pppoe-wan", options)["download"], "48000");
 }
 
 #[test]
@@ -129,7 +129,7 @@ fn names_options_that_section_latency_cannot_express() {
         let kept = |line: &&str| !line.contains(&format!("option {option} "));
         let queue: Vec<&str> = QUEUE.lines().filter(kept).collect();
         let queue = format!("{}\n\toption {option} '{value}'\n", queue.join("\n"));
-        assert_eq!(without(&queue), format!("{option} '{value}'"));
+        assert_eq!(inexpressible(&queue), format!("{option} '{value}'"));
     }
     let ethernet = format!("{QUEUE}\toption linklayer 'ethernet'\n");
     for (option, value) in [
@@ -139,7 +139,7 @@ fn names_options_that_section_latency_cannot_express() {
         ("linklayer_adaptation_mechanism", "tc_stab"),
     ] {
         let queue = format!("{ethernet}\toption {option} '{value}'\n");
-        assert_eq!(without(&queue), format!("{option} '{value}'"));
+        assert_eq!(inexpressible(&queue), format!("{option} '{value}'"));
     }
     let twice = format!("{QUEUE}\n{}", QUEUE.replace("eth1", "two").replace("pppoe-wan", "wan"));
     let finding = found(&router("flowtable", &twice)).expect("a finding");
@@ -155,7 +155,7 @@ fn a_wan_without_sqm_has_no_finding() {
         assert_eq!(found(&router("flowtable", queue)), None, "{queue}");
     }
     assert_eq!(found(&router("off", QUEUE)), None, "the engine is off");
-    // Check sqm-hardware covers this case.
+    // Check `sqm-hardware` reports SQM with hardware offload.
     assert_eq!(found(&router("flowtable-hw", QUEUE)), None);
     let stopped = router("flowtable", QUEUE).without("/etc/rc.d/S50sqm");
     assert_eq!(found(&stopped), None, "it does not start");

@@ -106,7 +106,7 @@ fn reports_a_daemon_that_is_silent_or_missing() {
 }
 
 #[test]
-fn names_missing_files_of_packages() {
+fn reports_missing_files_of_packages() {
     let mut facts = facts();
     facts.system.missing = vec![("/usr/libexec/fastpath-rules", "fastpathd")];
     assert_eq!(found("system-parts", &facts).evidence[0].source, "/usr/libexec/fastpath-rules");
@@ -210,7 +210,7 @@ fn a_rule_exposes_the_services_on_its_ports() {
     assert_eq!((finding.severity, finding.fix), (Severity::Warning, None));
     let every_port = rule(json!({"src": "wan"}));
     assert_eq!(found("system-wan-open", &every_port).severity, Severity::Error);
-    // fw4 accepts protocol numbers, and ignores `!` before a protocol and ports without TCP or UDP.
+    // fw4 accepts protocol numbers, and ignores `!` before a protocol.
     for open in [
         json!({"src": "wan", "dest_port": "22", "proto": "6"}),
         json!({"src": "wan", "dest_port": "22", "proto": "!tcp"}),
@@ -238,7 +238,7 @@ fn a_rule_exposes_the_services_on_its_ports() {
 }
 
 #[test]
-fn names_a_redirect_to_a_service_of_the_router() {
+fn reports_a_redirect_to_a_service_of_the_router() {
     let redirect = |port: &str, to: Value| {
         let mut firewall = firewall();
         firewall["new"] = json!({".type": "redirect", "name": "R", "src": "wan", "proto": "tcp",

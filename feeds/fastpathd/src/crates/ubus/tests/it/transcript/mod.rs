@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Reads the files in `tests/recorded`: lists of direction and hexadecimal bytes, one per read from
-//! the socket.
+//! Reads the recordings in `tests/recorded`. Each line of a recording has the direction and the
+//! hexadecimal bytes of one read from the socket.
 
 use std::path::Path;
 
@@ -35,7 +35,6 @@ impl Transcript {
         Transcript { name: name.to_owned(), reads }
     }
 
-    /// Returns the frames of both directions with their bytes.
     pub(crate) fn frames(&self) -> Vec<(Direction, Frame, Vec<u8>)> {
         [Direction::ToUbusd, Direction::FromUbusd].into_iter().flat_map(|d| self.side(d)).collect()
     }
