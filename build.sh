@@ -1,16 +1,15 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# The single entry point of the project; without arguments it lists its commands.
+# The single entry point of the project. Without arguments it lists its commands.
 set -euo pipefail
-# File arguments are relative to the caller's folder.
 CALLED_IN=$PWD
 cd "$(dirname "$(readlink -f "$0")")"
 TOP=$PWD
-# Like the scripts started below: BUILD of the environment counts only if it is absolute.
+# As in the scripts started below, BUILD from the environment must be absolute.
 [[ ${BUILD-} == /* ]] || BUILD=$TOP/build
 SRC=$TOP/feeds/fastpathd/src
-# LLVM merges repeated instructions of small programs by default on ARM, on x86 only if asked to.
-# The linker of Rust 1.90 merges equal functions. Messages name crates without their folder.
+# LLVM outlines repeated instructions by default only on ARM. ICF merges equal functions, which the
+# linker of Rust 1.90 supports. --remap-path-prefix removes the registry's folder from messages.
 CRATES=${CARGO_HOME:-$HOME/.cargo}/registry/src
 SHARED="-C llvm-args=-enable-machine-outliner=always -C llvm-args=-machine-outliner-reruns=4"
 export CARGO_TARGET_X86_64_UNKNOWN_LINUX_GNU_RUSTFLAGS="$SHARED -C link-arg=-Wl,--icf=all \
@@ -25,42 +24,40 @@ usage() {
 usage: ./build.sh COMMAND
 
   lab [--once] [--ips] [--machine uml] [--image FILE | --root FOLDER]
-                     build everything, boot the gateway and its peers, compare the engines;
-                     stays up on a terminal (address and login are printed), --once ends;
-                     --ips measures inspection instead; --machine uml runs them without
-                     emulation, as one user-mode Linux machine (some of its modules are built);
-                     --image boots an OpenWrt image for x86-64 as the gateway;
-                     --root boots a folder with OpenWrt's userland and installs our packages
-  bench [--time]     count the instructions of a forwarded packet, engine by engine;
-                     --time adds real time
-  bench shape        CAKE under load at 50/10 and 200/40 Mbit/s, on a clock of instructions
-  bench fleet        5 to 50 gateways against nfcapd and VictoriaMetrics: sums, CPU, memory
+                     build everything, boot the gateway and its peers, compare the engines.
+                     On a terminal the lab keeps running and prints address and login; --once
+                     stops it. --ips measures inspection instead. --machine uml runs user-mode
+                     Linux without emulation, and builds some of its modules. --image boots an
+                     OpenWrt image for x86-64 as the gateway. --root boots a folder with OpenWrt's
+                     userland and installs our packages
+  bench [--time]     count the instructions per forwarded packet for each engine;
+                     --time also measures time
+  bench shape        CAKE under load at 50/10 and 200/40 Mbit/s, timed by instructions
+  bench fleet        5 to 50 gateways with nfcapd and VictoriaMetrics: totals, CPU, memory
   test [--shuffle SEED] [all|timed|KIND…]
-                     tests, closing with a line of counts (./build.sh test list)
+                     run tests and print a summary (./build.sh test list)
   fuzz [TARGET|all] [SECONDS]
-                     made-up inputs for a parser of foreign bytes, or for each of them, 60 s by
-                     default; what they find stays in build/fuzz
-  sources PROFILE    the sources of a router's software, and its bill of materials; --own: our
-                     part alone, which needs nothing of OpenWrt
-  packages TARGET    our packages, by OpenWrt's SDK
-  firmware PROFILE   an image for a device: our packages in OpenWrt's release, by its ImageBuilder;
-                     --from-source: everything from pinned sources (--list names the profiles)
-  feed DIR           a signed feed of our packages that routers can add
+                     fuzz one or all parsers of untrusted bytes, by default for 60 s; findings
+                     are in build/fuzz
+  sources PROFILE    bundle the sources of a router's software, with a bill of materials;
+                     --own: only our part, without OpenWrt
+  packages TARGET    build our packages with OpenWrt's SDK
+  firmware PROFILE   make an image: our packages in OpenWrt's release, with its ImageBuilder;
+                     --from-source: everything from pinned sources (--list: profiles)
+  feed DIR           make a signed feed of our packages for routers
   image-check [PROFILE|FILE]
-                     the size of images against the limit of the device
+                     compare image sizes with the device's limits
   programs [musl|release]
-                     the gateway's programs alone, as the lab installs them, or routers
-  page               the page alone, into ui/dist
-  shell gw|peers     a shell on a machine of the running lab
-  ui-dev             the page with live reload, talking to the running lab
-  clean              remove build/ and everything else that was made
+                     build only the gateway's programs, by default for the lab
+  page               build only the page, into ui/dist
+  shell gw|peers     open a shell on a machine of the running lab
+  ui-dev             serve the page with live reload, connected to the running lab
+  clean              remove build/ and all other build products
 
-Everything made is under build/, or the folder that BUILD names. Each command can be interrupted and
-run again.
+Build products are in build/, or in the folder BUILD. Each command can be interrupted and repeated.
 END
 }
 
-# Builds the gateway's programs as the lab installs them.
 build_programs() {
     need_build_tools
     need_bpf_tools
@@ -68,20 +65,18 @@ build_programs() {
     step "crates: programs, stand-in, tests" cargo_tests
 }
 
-# Builds the program as a router has it.
 build_release() {
     build_programs
     step "fastpath as a release" cargo build --release --locked \
         --manifest-path "$SRC/Cargo.toml" --target-dir "$BUILD/cargo" -p fastpath
 }
 
-# Builds the programs linked with musl, as in OpenWrt; a lab uses them with PROGRAMS=build/musl.
+# Builds programs linked with musl, as in OpenWrt. PROGRAMS=build/musl makes a lab use them.
 build_musl() {
     "$TOP/e2e/tests/cross/perform" prepare
     step "programs linked with musl" "$TOP/e2e/tests/cross/perform" musl programs "$BUILD/musl"
 }
 
-# Builds the page if a source is newer.
 build_page() {
     need_node
     npm_ready "$TOP/ui"
@@ -127,11 +122,10 @@ cmd_lab() {
         esac
         shift
     done
-    # One CPU forwards and one inspects; measurements use the release build that routers have.
+    # One CPU forwards and one inspects. Measurements use the release build.
     [ -z "$bench" ] || export LAB_SMP=${LAB_SMP:-2} PROGRAMS=${PROGRAMS:-$BUILD/cargo/release}
     need_lab_tools
     BUILD_STARTED=$(now)
-    # An image already contains programs and page.
     if [ "${image[0]-}" != --image ]; then
         build_all
         [ -z "$bench" ] || build_release
@@ -154,7 +148,6 @@ cmd_fuzz() {
 }
 
 cmd_bench() {
-    # The fleet bench does not use the lab.
     [ "${1-}" != fleet ] || exec "$TOP/e2e/bench/fleet/run"
     need_packages "the bench" gcc libc6-dev
     need_bpf_tools

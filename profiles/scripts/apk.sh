@@ -1,8 +1,8 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Finds an apk-tools 3 that makes packages and indexes, which Debian lacks. Needs BUILD.
+# Finds an apk-tools 3 that can make packages and indexes. Needs BUILD.
 
-# need_apk COMMAND: sets APK to the given program, that in PATH or that of an SDK or ImageBuilder.
+# need_apk COMMAND: sets APK to the given program, or to one in PATH, an SDK or an ImageBuilder.
 need_apk() {
     local each
     for each in "${APK:-apk}" "$BUILD"/openwrt/{sdk,imagebuilder}/*/staging_dir/host/bin/apk; do
@@ -16,7 +16,7 @@ need_apk() {
 ./build.sh packages TARGET unpacks an SDK, which has one; --apk PROGRAM names another"
 }
 
-# makes_indexes PROGRAM: a router's apk lacks the commands that make packages.
+# makes_indexes PROGRAM: succeeds if the program makes indexes, which a router's apk cannot.
 makes_indexes() {
     local said
     [[ $("$1" --version 2>/dev/null) == "apk-tools 3"* ]] || return

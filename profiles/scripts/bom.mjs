@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// bom.mjs SECONDS PARTS FILE…: makes OpenWrt's bills of materials reproducible, with the sources'
-// date and a UUID of the contents. PARTS lists packages that the bill lacks or has in another
-// version, one per line: name, version, licence and CPE, separated by tabs.
+// bom.mjs SECONDS PARTS FILE…: makes OpenWrt's bills of materials reproducible, with the date of
+// the sources and a UUID derived from the contents. PARTS lists our packages, one per line: name,
+// version, licence and CPE, separated by tabs. They replace packages of the same name.
 import { createHash } from 'node:crypto';
 import { readFileSync, writeFileSync } from 'node:fs';
 

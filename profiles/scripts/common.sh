@@ -3,8 +3,8 @@
 # Functions shared by the commands for packages and images. Needs HERE and COMMAND.
 TOP=$(cd "$HERE/../.." && pwd)
 BUILD=${BUILD:-$TOP/build}
-# One tree for all profiles: OpenWrt separates output by target, and profiles of an architecture
-# share the toolchain, which takes hours to build.
+# All profiles share a tree, because building the toolchain takes hours. OpenWrt separates the
+# output by target.
 WORK=${FIRMWARE_DIR:-$BUILD/openwrt}
 # shellcheck disable=SC2034 # configure.sh and compile.sh read it
 TREE=$WORK/tree
@@ -21,7 +21,6 @@ done
 
 profile() { node "$HERE/profile.mjs" "$@" || exit 1; }
 
-# named FILE: prints the absolute path; relative names start where build.sh was called.
 named() { (cd "${CALLED_IN:-$PWD}" && realpath -m "$1"); }
 
 need_profiles() {
@@ -35,20 +34,18 @@ known_profile() {
         die "$COMMAND: unknown profile '$PROFILE' (./build.sh firmware --list)"
 }
 
-# Refuses a second run in the shared folder.
 locked() {
     mkdir -p "$WORK"
     exec 9>"$WORK/lock"
     flock -n 9 || die "$COMMAND: another one is under way in $WORK"
 }
 
-# Sets RUST, and FASTPATH_RUST to the folder of the host's programs.
+# Sets RUST, and for the host's Rust FASTPATH_RUST, the folder of its programs.
 host_rust() {
     local triple want
     triple=$(profile get "$PROFILE" arch)-unknown-linux-musl
     case $triple in
         x86_64-* | aarch64-*) want=host ;;
-        # Rust has no prebuilt standard library for these targets.
         *) want=openwrt ;;
     esac
     RUST=${RUST:-$want}

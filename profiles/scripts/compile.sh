@@ -1,33 +1,33 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Runs `make download`, then compiles everything with progress lines.
+# Downloads archives and compiles an image, with progress lines.
 
-# Downloads depend only on the configuration and the versions of our own packages.
+# Downloads depend only on the configuration and on our packages' Makefiles.
 download_state() { digest "$TREE/.config" "$WORK"/own/*/Makefile; }
 fetched() { [ "$(cat "$WORK/downloaded.$PROFILE" 2>/dev/null)" = "$(download_state)" ]; }
 
-# Makes our archives from this commit; fastpathd's Makefile finds them by source.mk.
+# Makes our archives from this commit. fastpathd's Makefile finds them by source.mk.
 own_archives() {
     local want
     want=$(git -C "$TOP" rev-parse HEAD)
     [ "$(cat "$WORK/archives.commit" 2>/dev/null)" != "$want" ] ||
         ! cmp -s "$WORK/archives/source.mk" "$TOP/feeds/fastpathd/source.mk" || return 0
-    # OpenWrt would reuse an old archive of the same name.
+    # OpenWrt would reuse an outdated archive of the same name.
     rm -f "$WORK/archives.commit" "$WORK"/dl/fastpathd-*.tar.xz
     "$TOP/build.sh" sources --archives "$WORK/archives"
     cp "$WORK/archives/source.mk" "$TOP/feeds/fastpathd/source.mk"
     echo "$want" >"$WORK/archives.commit"
 }
 
-# why_no_archive LOG: prints the most specific reason. OpenWrt tries several mirrors, and a rejected
-# file says more than unreachable mirrors.
+# why_no_archive LOG: prints why a download failed. OpenWrt tries several mirrors, and a hash
+# mismatch is more informative than an unreachable mirror.
 why_no_archive() {
     awk '/^Hash of the/ { hash = $0 }
         !/^(make|time:|No more mirrors|Download failed)/ && NF { last = $0 }
         END { print hash ? hash : last ? last : "see its log" }' "$1" 2>/dev/null || echo "no log"
 }
 
-# archives WHAT GOAL…: runs make and lists failed archives with the reasons from their logs.
+# archives WHAT GOAL…: runs make, and lists failed archives with reasons from their logs.
 archives() {
     local what=$1 name said=''
     shift
@@ -47,7 +47,6 @@ download() {
     download_state >"$WORK/downloaded.$PROFILE"
 }
 
-# Prints the folders compiled for this configuration: tools, toolchain, packages.
 folders() {
     in_tree make -s -f "$HERE/folders.mk"
 }
@@ -55,7 +54,6 @@ folders() {
 compile() {
     local status=0 log
     download
-    # The image contains the page.
     "$TOP/build.sh" page
     folders >"$WORK/folders"
     rm -rf "$TREE/bin/targets/$PLACE"
@@ -66,7 +64,7 @@ compile() {
     [ "$status" = 0 ] || failed "$log"
 }
 
-# failed LOG: prints the first failed package and the end of its own log.
+# failed LOG: dies with the first failed package and the end of its log.
 failed() {
     local what last
     what=$(sed -n 's/^ *ERROR: \(.*\) failed to build.*/\1/p' "$1" | head -n 1)

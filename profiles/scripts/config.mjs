@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Converts a profile to OpenWrt's configuration, and finds its lines missing in a .config. No I/O.
+// Converts a profile to OpenWrt's configuration, and compares it with a .config. No I/O.
 
-// Returns the symbols in output order: name without CONFIG_, and value as in .config.
+// Returns [symbol without CONFIG_, value as in .config], in output order.
 export function symbols(profile) {
   const { target, subtarget, device, packages, config, rootfs_mib } = profile;
   const board = `TARGET_${target}`;
@@ -52,8 +52,8 @@ function describe(symbol, wanted, value) {
   return `is ${value}`;
 }
 
-// Returns symbols that `make defconfig` dropped or changed. kconfig silently drops symbols that are
-// unknown or lack a dependency, and the image would be built without them.
+// Returns symbols that `make defconfig` dropped or changed. kconfig drops symbols without a message
+// if they are unknown or lack a dependency.
 export function survivors(profile, text) {
   const found = parse(text);
   return symbols(profile)

@@ -1,6 +1,6 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Links the feeds, writes the configuration and checks that it keeps every symbol of the profile.
+# Links the feeds, writes the configuration, and checks that it keeps all symbols of the profile.
 
 # Sets TITLE, DEVICE and PLACE (target/subtarget).
 about() {
@@ -11,7 +11,6 @@ about() {
     : "$TITLE" "$DEVICE" "$PLACE"
 }
 
-# Makes a feed with only our packages of this repository.
 own_feed() {
     local folder
     rm -rf "$WORK/own.new"
@@ -24,8 +23,8 @@ own_feed() {
     mv "$WORK/own.new" "$WORK/own"
 }
 
-# Copies our feed into OpenWrt's tree or SDK. OpenWrt writes the folder of a Makefile into the
-# package, with its absolute path if it is outside the tree.
+# Copies our feed into OpenWrt's tree or SDK. Packages contain the path of their Makefile, which is
+# absolute outside the tree.
 own_copy() {
     mkdir -p "$TREE/fastpath"
     rsync -aL --delete "$WORK/own/" "$TREE/fastpath/"
@@ -43,7 +42,7 @@ feeds_conf() {
 
 in_tree() { (cd "$TREE" && unset MAKEFLAGS MAKELEVEL TARGET && "$@"); }
 
-# Scanning thousands of Makefiles takes a minute, so scan only if a feed has changed.
+# Updates feeds only if one has changed, because scanning thousands of Makefiles takes a minute.
 update_feeds() {
     local want
     own_feed
@@ -56,7 +55,6 @@ update_feeds() {
         step "feeds: update" in_tree ./scripts/feeds update -a
         echo "$want" >"$WORK/feeds.stamp"
     fi
-    # Dependencies of our packages may change during development.
     want=$(printf '%s\n' "$WORK"/own/* | digest - "$WORK"/own/*/Makefile "$PROFILES"/*.yml)
     [ "$(cat "$WORK/installed.$PROFILE" 2>/dev/null)" != "$want" ] || return 0
     step "feeds: our update" in_tree ./scripts/feeds update -i fastpath
@@ -64,7 +62,7 @@ update_feeds() {
     echo "$want" >"$WORK/installed.$PROFILE"
 }
 
-# Installs our packages and the profiles' packages with their dependencies only.
+# Installs only our packages and the profile's, with dependencies.
 install_feeds() {
     local names
     names=$(profile get "$PROFILE" packages)
@@ -73,7 +71,6 @@ install_feeds() {
     in_tree ./scripts/feeds install $names
 }
 
-# our_warnings LOG…: prints the lines that name one of our packages.
 our_warnings() {
     local names
     names=$(cd "$WORK/own" && printf '%s|' *)

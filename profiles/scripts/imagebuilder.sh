@@ -1,9 +1,8 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Makes an image with OpenWrt's ImageBuilder from the release's kernel and packages, and ours. Needs
-# release.sh and images.sh.
+# Makes an image with OpenWrt's ImageBuilder, from the release's kernel and packages and our
+# packages. Needs release.sh and images.sh.
 
-# own_packages FOLDER: replaces our packages in the ImageBuilder by those in APKS.
 own_packages() {
     local file
     if [ -f "$1/packages/.ours" ]; then
@@ -11,12 +10,12 @@ own_packages() {
     fi
     (cd "$APKS" && printf '%s\n' *.apk) >"$1/packages/.ours"
     cp "$APKS"/*.apk "$1/packages/"
-    # The ImageBuilder recreates the index and signs it with its own key.
+    # The ImageBuilder makes and signs a new index.
     rm -f "$1/packages/packages.adb"
 }
 
 # repositories FOLDER: selects the release's server or a mirror. A standalone ImageBuilder contains
-# all packages and has no such file.
+# all packages and lacks this file.
 repositories() {
     [ -e "$1/repositories" ] || : >"$1/repositories"
     pristine "$1/repositories"
@@ -24,11 +23,10 @@ repositories() {
     mv "$1/repositories.new" "$1/repositories"
 }
 
-# without_indexes FOLDER: deletes apk's cached indexes; for four hours, images would silently get
-# outdated packages.
+# without_indexes FOLDER: deletes apk's cached indexes, which are used for four hours.
 without_indexes() { rm -f "$1"/dl/APKINDEX.*; }
 
-# image_config FOLDER: sets the profile's symbols for images; others are compiled into the release.
+# image_config FOLDER: sets the profile's symbols of images. Other symbols affect only compilation.
 image_config() {
     local line symbol
     pristine "$1/.config"
@@ -48,11 +46,11 @@ image_config() {
     mv "$1/.config.new" "$1/.config"
 }
 
-# manifest_lacks FILE: prints packages that are missing or have another version than ours.
+# manifest_lacks FILE: prints packages that are missing or not of our version.
 manifest_lacks() {
     local name file
     for name in $(profile get "$PROFILE" packages); do
-        # Library names contain the ABI, but profiles name no libraries.
+        # Manifests list libraries with their ABI, but profiles name no libraries.
         grep -q "^$name - " "$1" || echo "  $name"
     done
     for file in "$APKS"/*.apk; do
@@ -64,7 +62,7 @@ manifest_lacks() {
     done
 }
 
-# our_field NAME FIELD: prints the field from the package's Makefile; LuCI makes translations.
+# our_field NAME FIELD: prints a field of the package's Makefile. Translations belong to LuCI's.
 our_field() {
     local makefile
     makefile=$(grep -lF "BuildPackage,$1))" "$TOP"/feeds/*/Makefile "$TOP/suricata-pkg/Makefile" ||
@@ -72,7 +70,7 @@ our_field() {
     sed -n "s/^$2:=//p" "$makefile"
 }
 
-# our_parts MANIFEST: prints our packages for the bill, which has only the release's packages.
+# our_parts MANIFEST: prints our packages, which the ImageBuilder's bill lacks.
 our_parts() {
     local file name version
     for file in "$APKS"/*.apk; do
@@ -85,7 +83,6 @@ our_parts() {
     done
 }
 
-# release_records FOLDER: records the release's files and our packages used in the images.
 release_records() {
     printf 'release %s %s\nimagebuilder %s %s\n' "$RELEASE" "$RELEASE_AT" "${IMAGEBUILDER##*/}" \
         "$(sha256sum <"$IMAGEBUILDER" | cut -d ' ' -f 1)" >"$1/release.buildinfo"
@@ -101,7 +98,6 @@ make_image() {
         FILES="$WORK/files/$PROFILE" BIN_DIR="$2" ${partition:+ROOTFS_PARTSIZE="$partition"}
 }
 
-# image_of_release: makes an image of PROFILE with the packages in APKS.
 image_of_release() {
     local builder into=$WORK/image/$PROFILE lost
     release_file --imagebuilder \

@@ -1,14 +1,13 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Puts the results into build/images/PROFILE, completely or not at all.
+# Publishes images in build/images/PROFILE, completely or not at all.
 
-# Inputs of images: the function that records the sources, the file with their time, and the list of
-# packages missing in the bill of materials.
+# Set by the caller: the function that records the sources, the file with their date, and the list
+# of packages that the bill of materials lacks.
 made_from=records
 made_at=$TREE/version.date
 made_parts=/dev/null
 
-# images FOLDER: publishes the images from OpenWrt's output folder.
 images() {
     local out=$BUILD/images/$PROFILE from=$1
     step "images of $PROFILE" gather "$from" "$out.new" ||
@@ -22,7 +21,7 @@ images() {
     (cd "$out" && find . -maxdepth 1 -type f -printf '  %f\n' | sort)
 }
 
-# gather FROM INTO: copies images, records and the modules that fit only this kernel.
+# gather FROM INTO: copies images, records and the modules of this kernel.
 gather() {
     rm -rf "$2" && mkdir -p "$2" || return
     find "$1" -maxdepth 1 -type f ! -name 'sha256sums*' \
@@ -45,7 +44,7 @@ gather() {
         xargs -d '\n' sha256sum >"../${2##*/}.sums" && mv "../${2##*/}.sums" sha256sums)
 }
 
-# records FOLDER: records the inputs; OpenWrt's own record would name local folders.
+# records FOLDER: records the inputs. OpenWrt's own record would name local folders.
 records() {
     local name state
     for name in openwrt $FEED_NAMES; do
@@ -59,5 +58,4 @@ records() {
     clang --version 2>/dev/null | head -n 1 >"$1/clang.buildinfo" || true
 }
 
-# public NAME: prints the feed's pinned address, even if the command line overrides it.
 public() { awk -v name="$1" '$2 == name { print $4 }' "$PROFILES/pins"; }

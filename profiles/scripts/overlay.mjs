@@ -14,8 +14,8 @@ function tier({ memory_mib, cores, defaults }, first) {
   return `${first ? 'if' : 'elif'} ${test}; then\n${setters(defaults, '\t')}`;
 }
 
-// An upgrade runs the script again after restoring the old configuration. The marker file, which is
-// restored too, keeps it from overwriting the owner's settings.
+// An upgrade restores the configuration and runs the script again. The marker file, which is also
+// restored, prevents it from overwriting settings.
 function firstBoot(profile) {
   const tiers = profile.tiers.map((t, i) => tier(t, i === 0)).join('');
   return `#!/bin/sh

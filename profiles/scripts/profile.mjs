@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // Reads profiles for the scripts in this folder and for the tests:
-//   profile.mjs list                       name, title and target of each
-//   profile.mjs check [FILE…]              against the schema; without files all of them
-//   profile.mjs get NAME KEY…              values, one per line, as are the items of a list
+//   profile.mjs list                       name, title and target of each profile
+//   profile.mjs check [FILE…]              checks files, or all profiles, against the schema
+//   profile.mjs get NAME KEY…              values and list items, one per line
 //   profile.mjs facts KEY…                 name, key and value (or list item) of every profile
 //   profile.mjs config NAME                the profile as OpenWrt's configuration
-//   profile.mjs survived NAME FILE         lines missing in FILE, a .config after defconfig
+//   profile.mjs survived NAME FILE         symbols missing in FILE, a .config after defconfig
 //   profile.mjs overlay NAME FOLDER        the image's files that belong to no package
-// Package `yaml` implements YAML 1.2, which keeps y and n as text; `ajv` checks the schema, as in
-// e2e/.
 import { mkdirSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -42,7 +40,6 @@ function read(file) {
   return document.toJS() ?? {};
 }
 
-// The shared file has the same keys, but requires none of them.
 let validate;
 function validators() {
   if (validate) return validate;
@@ -98,7 +95,7 @@ function check(files) {
   if (found.length > 0) throw new Refusal(found.join('\n'));
 }
 
-// Returns a profile merged with the shared part; throws if it does not match the schema.
+// Returns a profile merged with common.yml. Throws if either does not match the schema.
 function load(name) {
   if (!names().includes(name)) {
     throw new Refusal(`unknown profile '${name}'; there are: ${names().join(' ')}`);

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// progress.mjs FOLDERS: converts the output of OpenWrt's build on stdin into progress lines.
-// FOLDERS is a file with the folders to compile, one per line. The build's output stays in its log.
+// progress.mjs FOLDERS: converts the output of OpenWrt's build on stdin to progress lines. FOLDERS
+// is a file with the folders to compile, one per line.
 import { readFileSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 import { pathToFileURL } from 'node:url';
 
-// Matches ` make[3] -C package/libs/zlib compile`, and host-compile, install and the like.
+// Matches ` make[3] -C package/libs/zlib compile`, and goals such as host-compile and install.
 const ENTER = /^\s*make\[\d+\] -C (\S+) (\S+)/;
 const PHASE = /^\s*make\[1\] (target\/install|package\/install|package\/index|checksum)/;
 const FAULT = /^\s*ERROR: (\S+).* failed to build/;
@@ -23,7 +23,6 @@ export function span(seconds) {
   return minutes < 60 ? `${minutes} min` : `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
 }
 
-// Counts folders when their compilation starts; in parallel builds some may not have finished.
 export class Progress {
   #waiting;
   #begun = new Set();
@@ -34,7 +33,6 @@ export class Progress {
     this.#total = this.#waiting.size;
   }
 
-  // Takes a line of the build and the elapsed seconds; returns the text to show, or nothing.
   line(text, seconds) {
     const fault = FAULT.exec(text);
     if (fault) return `✗ ${fault[1]} failed`;
@@ -45,7 +43,7 @@ export class Progress {
     const folder = this.#known(path);
     if (this.#begun.has(folder)) return undefined;
     this.#begun.add(folder);
-    // A folder that only a host tool needs is in no list.
+    // Folders needed only by host tools are in no list.
     if (!this.#waiting.delete(folder)) this.#total += 1;
     return this.#at(folder, seconds);
   }

@@ -1,11 +1,11 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Fetches files of OpenWrt's release, checks signature and hash, and unpacks them. Needs WORK, PLACE
-# (target/subtarget), MIRROR, and pins of source.sh.
+# Fetches, verifies and unpacks files of OpenWrt's release. Needs WORK, PLACE (target/subtarget),
+# MIRROR, and pins of source.sh.
 
 COMMAND=${COMMAND:-firmware}
 
-# Mirrors have the same paths as downloads.openwrt.org.
+# Mirrors have the paths of downloads.openwrt.org.
 release_at() { echo "${MIRROR:-$RELEASE_AT}/releases/$RELEASE/targets/$PLACE"; }
 
 offline() {
@@ -16,13 +16,13 @@ Nothing else was changed; downloads are kept. Remedies:
   $2 FILE  that file from another source; sha256sums and sha256sums.sig must be next to it"
 }
 
-# fetch URL FILE: downloads or resumes; FILE appears only when complete.
+# fetch URL FILE: downloads or resumes. FILE appears only when complete.
 fetch() {
     local status=0 shown=(-sS)
     [ ! -t 2 ] || shown=(--progress-bar)
     curl -fL "${shown[@]}" --connect-timeout "$REACH" --speed-limit 1000 --speed-time 30 \
         --retry 2 -C - -o "$2.part" "$1" || status=$?
-    # 33, 36: the server cannot resume, or the file has changed.
+    # curl's 33 and 36: the server cannot resume, or the file has changed.
     if [ "$status" = 33 ] || [ "$status" = 36 ]; then
         status=0
         curl -fL "${shown[@]}" --connect-timeout "$REACH" -o "$2.part" "$1" || status=$?
@@ -31,7 +31,7 @@ fetch() {
     mv "$2.part" "$2"
 }
 
-# signer FILE…: prints keyring if one of the files is fetched or has a signature to check.
+# signer FILE…: prints keyring if a signature has to be verified.
 signer() {
     local file
     for file; do
@@ -42,7 +42,6 @@ signer() {
     done
 }
 
-# signed FOLDER: its sha256sums are signed by OpenWrt.
 signed() {
     local said
     obtain keyring
@@ -51,7 +50,7 @@ signed() {
     say "  ✓ sha256sums, signed by $said"
 }
 
-# Fetches the list of the release's files for this target; small, so never resumed.
+# Fetches the list of the release's files for this target, without resuming.
 release_sums() {
     local into=$WORK/release/${PLACE/\//-} name
     mkdir -p "$into"
@@ -65,7 +64,7 @@ release_sums() {
     touch "$into/checked"
 }
 
-# check_sums FILE: the sums beside a local file must be signed and match.
+# check_sums FILE: dies unless signed sums next to the file match it.
 check_sums() {
     local folder
     folder=$(dirname "$1")
@@ -78,14 +77,14 @@ check_sums() {
     fi
 }
 
-# matches FILE SUMS: SUMS lists the file's name with its hash.
+# matches FILE SUMS: succeeds if SUMS has the file's name with its hash.
 matches() {
     local want
     want=$(awk -v name="${1##*/}" '$2 == name || $2 == "*" name { print $1 }' "$2")
     [ -n "$want" ] && [ "$(sha256sum <"$1" | cut -d ' ' -f 1)" = "$want" ]
 }
 
-# release_file OPTION PATTERN FILE: sets FOUND to FILE or the fetched file.
+# release_file OPTION PATTERN FILE: sets FOUND to FILE, or to the fetched file.
 release_file() {
     local name
     FOUND=$3
@@ -113,7 +112,6 @@ or the transfer was: run the same command again, or name another --download-mirr
     say "  ✓ $name, its hash is OpenWrt's"
 }
 
-# unpacked FILE INTO: unpacks the archive and sets FOUND to its folder.
 unpacked() {
     local file=$1 into=$2 name=${1##*/} want
     name=${name%.tar.zst}
@@ -131,5 +129,5 @@ unpacked() {
     echo "$want" >"$FOUND.stamp"
 }
 
-# pristine FILE: keeps the original of a file in an SDK or ImageBuilder before it is changed.
+# pristine FILE: saves the original of a file before the first change.
 pristine() { [ -e "$1.release" ] || cp "$1" "$1.release"; }

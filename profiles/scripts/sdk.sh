@@ -1,16 +1,15 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Builds our packages with OpenWrt's SDK, our feed and the pinned feeds. Needs release.sh, source.sh
-# and configure.sh. Here TREE is the SDK, and OpenWrt's own tree is its feed `base`.
+# Builds our packages with OpenWrt's SDK and the pinned feeds. Needs release.sh, source.sh and
+# configure.sh. TREE is the SDK here, and OpenWrt's tree is its feed `base`.
 
-# Prints the names of our Makefiles' packages.
 own_names() {
     local folder
     for folder in "$WORK"/own/*/; do
         case $folder in */rust/) continue ;; esac
         # shellcheck disable=SC2016 # expanded by make
         sed -n 's/^$(eval $(call BuildPackage,\([^)]*\)))$/\1/p' "$folder/Makefile"
-        # LuCI's Makefile makes the package, and one per translation.
+        # LuCI's Makefile makes the package and its translations.
         grep -q 'luci\.mk$' "$folder/Makefile" || continue
         folder=${folder%/}
         basename "$folder"
@@ -19,11 +18,11 @@ own_names() {
     done | sort
 }
 
-# Uses this machine's Rust if it supports the target, since OpenWrt's feed builds Rust and LLVM from
-# source for hours.
+# Adds the host's Rust to the feed if it supports the target, because OpenWrt's Rust takes hours to
+# build.
 own_rust() {
     if [ "$(cat "$TREE/rust.kind" 2>/dev/null)" != "$RUST" ]; then
-        # Forget the other Rust and its installation.
+        # Remove the other Rust and its installation.
         rm -f "$TREE"/package/feeds/*/rust
         find "$TREE" -path "*/staging_dir/*/.rust_installed" -delete
         echo "$RUST" >"$TREE/rust.kind"
@@ -51,7 +50,7 @@ sdk_feeds() {
         echo "$want" >"$TREE/feeds.stamp"
     fi
     step "SDK feeds: our update" in_tree ./scripts/feeds update -i fastpath
-    # First, so that the other feeds' Rust is not installed.
+    # Rust first, so that the feeds' Rust is not installed as a dependency.
     [ "$RUST" != host ] || step "SDK feeds: Rust" in_tree ./scripts/feeds install -p fastpath rust
     step "SDK feeds: install" in_tree ./scripts/feeds install -a -p fastpath
     for name in fastpathd suricata luci-app-fastpath; do
@@ -60,9 +59,8 @@ $name: $(log_file "SDK feeds: install")"
     done
 }
 
-# An SDK selects all kernel modules in a file that no configuration overrides, would package all
-# thousand of them, and refuses to build only some. Our packages do not need them, since routers
-# install modules from the release.
+# Unselects all kernel modules, which an SDK selects in a file that no configuration overrides. Our
+# packages do not need them, because routers install modules from the release.
 without_modules() {
     pristine "$TREE/Config-build.in"
     awk '/^config /{ module = $2 ~ /^PACKAGE_kmod-/ } !module' \
@@ -70,7 +68,7 @@ without_modules() {
     mv "$TREE/Config-build.in.new" "$TREE/Config-build.in"
 }
 
-# An SDK's configuration is fixed, except for packages and their options.
+# Only packages and their options can be configured in an SDK.
 sdk_config() {
     local name lost=''
     {
@@ -78,7 +76,6 @@ sdk_config() {
         echo CONFIG_BUILD_LOG=y
         profile config "$PROFILE" | grep -E '^(# )?CONFIG_SURICATA_' || true
         own_names | sed 's/.*/CONFIG_PACKAGE_&=m/'
-        # Translations are selected by language.
         own_names | sed -n 's/^luci-i18n-.*-\([a-z]*\)$/CONFIG_LUCI_LANG_\1=y/p'
     } >"$TREE/.config.new"
     mv "$TREE/.config.new" "$TREE/.config"
@@ -104,14 +101,14 @@ sdk_compile() {
     (in_tree make -s -f "$HERE/folders.mk" SDK=1 || true) >"$WORK/folders"
     say "  … $(wc -l <"$WORK/folders") folders to compile with $JOBS at once; log: $log"
     rm -rf "$TREE"/bin/packages/*/fastpath
-    # Compiling also fetches the archives of dependencies.
+    # Compiling also downloads archives of dependencies.
     env DOWNLOAD_MIRROR="$MIRROR" "$HERE/run-in" "$TREE" make -j "$JOBS" "${goals[@]}" 2>&1 |
         tee "$log" |
         node "$HERE/progress.mjs" "$WORK/folders" || status=$?
     [ "$status" = 0 ] || failed "$log"
 }
 
-# collect: publishes the packages in build/apk/ARCHITECTURE, completely or not at all.
+# Publishes the packages in build/apk/ARCHITECTURE, completely or not at all.
 collect() {
     local from name into
     from=$(find "$TREE/bin/packages" -mindepth 2 -maxdepth 2 -name fastpath -type d)
@@ -131,13 +128,12 @@ collect() {
     say "$(find "$into" -name '*.apk' | wc -l) packages for $ARCH are in $into"
 }
 
-# Makes the packages' inputs beside their folders: crates and the page.
 own_parts() {
     own_archives
     "$TOP/build.sh" page
 }
 
-# build_packages: builds the packages and sets ARCH. Writes only below WORK and build/apk.
+# Builds the packages and sets ARCH. Writes only below WORK and build/apk.
 build_packages() {
     local BASE=$TREE TREE
     release_file --sdk "openwrt-sdk-$RELEASE-${PLACE/\//-}_*.Linux-x86_64.tar.zst" "$SDK"

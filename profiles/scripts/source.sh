@@ -1,13 +1,12 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Fetches the commits of OpenWrt and its feeds in pins. Needs WORK, TREE, PROFILES, OPENWRT, FEEDS.
+# Fetches the pinned commits of OpenWrt and its feeds. Needs WORK, TREE, PROFILES, OPENWRT, FEEDS.
 
-# Seconds until a server counts as unreachable; all servers are tried at once.
 REACH=8
 export GIT_TERMINAL_PROMPT=0
 
 # shellcheck disable=SC2034 # release.sh reads them
-# Sets KIND, COMMIT and ADDRESS by name; RELEASE is its number and RELEASE_AT its server.
+# Sets KIND, COMMIT and ADDRESS by name, RELEASE (a number) and RELEASE_AT (its server).
 pins() {
     local kind name commit address
     declare -gA KIND=() COMMIT=() ADDRESS=()
@@ -27,13 +26,12 @@ pins() {
 
 is_address() { [[ $1 == *://* ]]; }
 
-# is_repository FOLDER: the folder is the top of a repository.
+# is_repository FOLDER: succeeds if the folder is the top of a git repository.
 is_repository() {
     [ "$(git -C "$1" rev-parse --show-toplevel 2>/dev/null)" = "$(readlink -f "$1")" ] ||
         [ "$(git -C "$1" rev-parse --is-bare-repository 2>/dev/null)" = true ]
 }
 
-# Applies the command-line options that replace pinned addresses.
 places() {
     local name from=$FEEDS
     [ -z "$OPENWRT" ] || ADDRESS[openwrt]=$OPENWRT
@@ -57,7 +55,6 @@ places() {
     fi
 }
 
-# folder NAME: prints the folder of this source.
 folder() {
     case $1 in
         openwrt) echo "$WORK/tree" ;;
@@ -69,7 +66,7 @@ have() {
     [ -d "$(folder "$1")" ] && [ "$(cat "$(folder "$1").commit" 2>/dev/null)" = "${COMMIT[$1]}" ]
 }
 
-# reach NAME…: tries every server that is still needed, before anything is written.
+# reach NAME…: dies if a required server is unreachable, before anything is written.
 reach() {
     local name waiting=() lost=''
     command -v git >/dev/null || need_packages "OpenWrt's sources" git
@@ -107,7 +104,7 @@ Nothing was written. Remedies:
   --download-mirror URL  a mirror of OpenWrt's archives"
 }
 
-# Archives come from the mirror or OpenWrt's own server.
+# Dies if the mirror or OpenWrt's server of archives is unreachable.
 reach_mirror() {
     local address=${MIRROR:-https://sources.openwrt.org/} said
     case $address in
@@ -117,13 +114,13 @@ reach_mirror() {
             return ;;
     esac
     command -v curl >/dev/null || need_packages "asking the mirror" curl
-    # Any answer counts, as some servers do not list their folder.
+    # Any answer counts, because some servers do not list their folder.
     said=$(curl -sS -o /dev/null --max-time "$REACH" "$address" 2>&1) || unplugged "
   archives: $address
     ${said##*$'\n'}"
 }
 
-# obtain NAME: the source's folder is complete at its commit, or unchanged on failure.
+# obtain NAME: fetches a source at its commit. A failure leaves the source unchanged.
 obtain() {
     local name=$1 commit=${COMMIT[$1]} address=${ADDRESS[$1]} into
     into=$(folder "$name")
@@ -146,8 +143,8 @@ name a repository that has it (--openwrt, --feeds-from)"
     mv "$into.new.commit" "$into.commit"
 }
 
-# clone ADDRESS COMMIT INTO: clones without history, like OpenWrt's feeds script, since LuCI derives
-# versions from the date of a package's last commit.
+# clone ADDRESS COMMIT INTO: clones a commit without history. The clone is a repository, because
+# LuCI derives versions from the date of a package's last commit.
 clone() {
     git init -q "$3"
     git -C "$3" fetch -q --depth 1 "$1" "$2" </dev/null || return
@@ -155,11 +152,9 @@ clone() {
     git -C "$3" checkout -q --detach "$2"
 }
 
-# digest FILE…: prints a checksum of the existing files.
 digest() { { cat /dev/null "$@" 2>/dev/null || true; } | sha256sum; }
 
-# patched FOLDER COMMIT PATCHES: applies our patches on a branch. The commits do not depend on user
-# and time.
+# patched FOLDER COMMIT PATCHES: applies our patches on a branch, with reproducible commits.
 patched() {
     local into=$1 commit=$2 folder=$3 patch want
     want=$(digest "$folder"/*.patch)
@@ -187,14 +182,13 @@ unpatched() {
 The tree is without patches again."
 }
 
-# sources NAME…: fetches and patches the sources.
 sources() {
     local name
     for name; do
         obtain "$name"
         patched "$(folder "$name")" "${COMMIT[$name]}" "$PROFILES/patches/$name"
     done
-    # Archives are kept when the tree is replaced.
+    # Archives outlive the tree.
     mkdir -p "$WORK/dl"
     [ -e "$TREE/dl" ] || ln -s ../dl "$TREE/dl"
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// usign.mjs MESSAGE SIGNATURE FOLDER: verifies the signature with a key in FOLDER/usign. Format of
-// signify: base64 of "Ed", an eight-byte key number, and the Ed25519 signature or key. A key's file
-// is named after its number.
+// usign.mjs MESSAGE SIGNATURE FOLDER: verifies a signature with a key in FOLDER/usign. Format of
+// signify: base64 of "Ed", an eight-byte key number, and the Ed25519 signature or key. The file
+// name of a key is its number.
 import { createPublicKey, verify } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -14,7 +14,6 @@ function refuse(why) {
   process.exit(1);
 }
 
-/** Returns comment, key number and contents of FILE; SIZE is the length of the contents. */
 function read(file, size) {
   const [comment = '', line = ''] = readFileSync(file, 'utf8').split('\n');
   const bytes = Buffer.from(line, 'base64');

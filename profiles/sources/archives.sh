@@ -2,9 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Makes our own archives. Needs TOP, HERE, STAGE, NEW, TREE, VERSION, EPOCH.
 
-# pack NAME: packs STAGE/NAME into NEW/NAME.tar.xz, reproducibly for any user and time. A fixed
-# block size avoids a dependency on the number of threads; -3 takes a third of the time of -6 for a
-# megabyte more.
+# pack NAME: packs STAGE/NAME into NEW/NAME.tar.xz, reproducibly. The output of xz depends on the
+# block size, but not on the number of threads. -3 takes a third of the time of -6.
 pack() {
     tar --sort=name --mtime="@$EPOCH" --owner=0 --group=0 --numeric-owner --mode=u=rwX,go=rX \
         --format=gnu -C "$STAGE" -cf "$STAGE/$1.tar" "$1"
@@ -12,32 +11,30 @@ pack() {
     rm "$STAGE/$1.tar"
 }
 
-# Exports the commit's files, without those of the work tree.
 tree() {
     git -C "$TOP" archive --format=tar --prefix="fastpath-$VERSION/" HEAD | tar -x -C "$STAGE"
 }
 
-# Packs the daemon's crates with all dependencies of Cargo.lock: one hash covers everything, and the
-# build fetches nothing.
+# Packs the daemon's crates with all dependencies, so that the build needs no network and one hash
+# covers everything.
 daemon_archive() {
     local name=fastpathd-$VERSION
     cp -a "$TREE/feeds/fastpathd/src" "$STAGE/$name"
     rm -rf "$STAGE/$name/fuzz"
     sed -i 's|^members = .*|members = ["crates/*"]|' "$STAGE/$name/Cargo.toml"
-    # The lock file fixes versions, then loses entries that only other members need.
+    # cargo metadata removes entries that only other members need, without changing versions.
     cargo fetch --quiet --locked --manifest-path "$TREE/feeds/fastpathd/src/Cargo.toml"
     cargo metadata --quiet --offline --format-version 1 \
         --manifest-path "$STAGE/$name/Cargo.toml" >/dev/null
     [ -f "$STAGE/$name/LICENSE" ] || cp "$TREE/LICENSE" "$STAGE/$name/"
     mkdir -p "$STAGE/$name/.cargo"
-    # cargo prints the configuration, with a path relative to its location.
+    # cargo prints the configuration, with a path relative to the current folder.
     (cd "$STAGE/$name" && cargo vendor --locked --versioned-dirs vendor) \
         >"$STAGE/$name/.cargo/config.toml"
-    # With the configuration, Cargo finds the crates for the bill of materials.
     pack "$name"
 }
 
-# Builds the page, with source maps that name the npm packages in it and are not delivered.
+# Builds the page. Source maps name the bundled npm packages and are not delivered.
 page() {
     mkdir -p "$STAGE/maps"
     ln -s "$TOP/ui/node_modules" "$TREE/ui/node_modules"
@@ -48,7 +45,7 @@ page() {
         find . -name "*.map" -delete)
 }
 
-# Makes the page's archive for its package. The tree is packed later, without source.mk.
+# Makes the page's archive. The tree is packed later, so it must not contain source.mk.
 page_archive() {
     FASTPATH_PAGE=$STAGE/page "$TREE/luci-app-fastpath/archive" "$NEW"
     rm "$TREE/luci-app-fastpath/source.mk"

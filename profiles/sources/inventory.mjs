@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Lists the parts of our programs and the page: crates as resolved by Cargo, npm packages by the
-// lock file and the bundler's source maps.
+// Lists the parts of our programs and the page: crates as resolved by Cargo, and npm packages by
+// lock file and source maps.
 import { execFileSync } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { normal } from './spdx.mjs';
 
-/** Crate of the program that is installed on a router. */
 const PROGRAM = 'fastpath';
-/** Targets that cover each platform condition in the crates: pointer width, byte order, atomics. */
+/** Targets that cover all platform conditions in the crates: pointer width, byte order, atomics. */
 const TARGETS = [
   'aarch64-unknown-linux-musl',
   'armv7-unknown-linux-musleabihf',
@@ -30,7 +29,7 @@ function cargo(args, folder) {
   }
 }
 
-/** Returns `name version` of every crate that cargo tree reaches over EDGES. */
+/** Returns `name version` of every crate that `cargo tree` reaches over EDGES. */
 function reached(folder, edges) {
   const found = new Set();
   for (const target of TARGETS) {
@@ -44,7 +43,7 @@ function reached(folder, edges) {
   return found;
 }
 
-/** Returns the archives' sha256 in Cargo.lock by `name version`. */
+/** Returns the sha256 of each crate's archive in Cargo.lock, by `name version`. */
 function checksums(folder) {
   const sums = new Map();
   const lock = readFileSync(join(folder, 'Cargo.lock'), 'utf8');
@@ -99,7 +98,6 @@ function packageOf(source) {
   return words.slice(first, last + (words[last + 1].startsWith('@') ? 3 : 2)).join('/');
 }
 
-/** Returns the folders `node_modules/…` named by the source maps below FOLDER. */
 export function bundled(folder) {
   const found = new Set();
   const maps = readdirSync(folder, { recursive: true }).filter((name) => name.endsWith('.map'));
@@ -113,10 +111,10 @@ export function bundled(folder) {
   return [...found].sort();
 }
 
-/** Packages of fonts with files in the page. */
+/** Font packages whose files are part of the page. */
 const FONTS = ['node_modules/@fontsource-variable/inter'];
 
-/** Returns every package of FOLDER's package-lock.json; packages in BUNDLED are `linked`. */
+/** Returns every package of FOLDER's package-lock.json. BUNDLED packages are `linked`. */
 export function packages(folder, bundled) {
   const lock = JSON.parse(readFileSync(join(folder, 'package-lock.json'), 'utf8')).packages;
   for (const path of bundled) {

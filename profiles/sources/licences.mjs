@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 // SPDX-License-Identifier: GPL-2.0-or-later
-// licences.mjs SBOM: refuses licences that do not fit the use of their part, see spdx.mjs.
+// licences.mjs SBOM: fails if a licence does not fit the use of its part, see spdx.mjs.
 import { readFileSync } from 'node:fs';
 import { refusal } from './spdx.mjs';
 
@@ -10,7 +10,6 @@ const use = ({ properties = [] }) =>
   properties.find(({ name }) => name === 'fastpath:use')?.value ?? 'linked';
 
 const { components } = JSON.parse(readFileSync(process.argv[2], 'utf8'));
-// OpenWrt's packages are separate programs that are not linked with ours.
 const ours = components.filter((part) => use(part) !== 'image');
 const refused = ours.flatMap((part) => {
   const licence = text(part);

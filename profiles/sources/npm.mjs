@@ -1,8 +1,7 @@
 #!/usr/bin/env node
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Collects the archives of npm packages in the page, as named by the lock file:
-//   npm.mjs UI MAPS CACHE OUT
-// CACHE keeps downloads; every archive is verified with the lock file's hash each time.
+// npm.mjs UI MAPS CACHE OUT: collects the archives of npm packages in the page. CACHE keeps
+// downloads; every archive is verified with the lock file's hash.
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { copyFileSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync } from 'node:fs';

@@ -3,16 +3,15 @@
 # OpenWrt's part of the bundle, from the downloads of ./build.sh firmware. Needs WORK, PROFILE, NEW,
 # BUILD and the variables of archives.sh.
 
-# Prints kind, name and commit of the pins.
 pinned() { sed 's/#.*//' "$PROFILES/pins" | awk '$1 == "source" || $1 == "feed"'; }
 
 folder_of() { if [ "$1" = openwrt ]; then echo "$WORK/tree"; else echo "$WORK/feeds/$1"; fi; }
 
 has() { git -C "$(folder_of "$1")" cat-file -e "$2^{tree}" 2>/dev/null; }
-# unchecked NAME: the feed was given as a folder without git.
+# unchecked NAME: succeeds if the feed was given as a folder without git.
 unchecked() { [ "$(cat "$(folder_of "$1").commit" 2>/dev/null)" = unchecked ]; }
 
-# Dies with the missing parts and the command that makes them, before anything is written.
+# Dies if parts of OpenWrt are missing, before anything is written.
 need_openwrt() {
     local kind name commit rest lost=''
     [ -f "$PROFILES/pins" ] || die "sources: there is no profiles/pins"
@@ -29,14 +28,14 @@ Nothing was written. Remedies:
   ./build.sh sources $PROFILE --own   our part alone, which needs nothing of OpenWrt"
 }
 
-# Prints complete downloads; other entries are folders of tools.
+# Prints complete downloads. Folders and hidden entries belong to tools.
 archives() {
     [ ! -d "$WORK/dl" ] ||
         find -L "$WORK/dl" -maxdepth 1 -type f ! -name '.*' ! -name '*.dl' ! -name '*.hash' -print0
 }
 
-# one_commit REPOSITORY COMMIT FILE: writes a git bundle of the commit without history. Recomputes
-# deltas, so the result does not depend on how the clone is packed.
+# one_commit REPOSITORY COMMIT FILE: writes a git bundle of the commit without history. Deltas are
+# recomputed, because they depend on how the clone is packed.
 one_commit() {
     local objects
     objects=$(mktemp)
@@ -75,7 +74,6 @@ downloads() {
     archives | xargs -0 cp --reflink=auto -t "$NEW/dl"
 }
 
-# Copies the image's configuration and OpenWrt's list of its contents.
 configuration() {
     local images=$BUILD/images/$PROFILE file
     mkdir -p "$NEW/configuration"
@@ -95,8 +93,7 @@ openwrt_sources() {
     step "bill of materials" bom ${bill:+--openwrt "$bill"}
 }
 
-# unbundle FILE FOLDER: makes a repository of that commit for ./build.sh firmware, marked as
-# shallow.
+# unbundle FILE FOLDER: makes a shallow repository of the bundled commit, for ./build.sh firmware.
 unbundle() {
     local commit
     commit=$(git bundle list-heads "$1" | cut -d ' ' -f 1)

@@ -1,10 +1,10 @@
 #!/usr/bin/env node
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Writes the bill of materials as CycloneDX 1.6, determined by its inputs alone:
+// Writes a reproducible bill of materials as CycloneDX 1.6:
 //   sbom.mjs --crates DIR --page DIR --maps DIR --version V --epoch S --profile P \
 //            [--archive FILE]… [--openwrt FILE] --out FILE
-// --crates is the folder of Cargo.lock, --page that of package-lock.json, --maps that of the page's
-// source maps; --archive is a file of the bundle; --openwrt is OpenWrt's bill of its image.
+// --crates is the folder of Cargo.lock, --page of package-lock.json, --maps of the page's source
+// maps; --archive is a file of the bundle; --openwrt is OpenWrt's bill of its image.
 import { createHash } from 'node:crypto';
 import { readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { basename } from 'node:path';
@@ -28,7 +28,6 @@ const { values: options } = parseArgs({
 });
 const OWN_LICENCE = 'GPL-2.0-or-later';
 
-/** Quotes a name for a purl; only / stays a separator. */
 const quoted = (name) => name.split('/').map(encodeURIComponent).join('/');
 
 function licences(text) {
@@ -87,7 +86,7 @@ function openwrt(file) {
   });
 }
 
-/** Removes duplicates, since the lock file may have a package in several places. */
+/** Removes duplicates: a lock file may list a package several times. */
 function unique(components) {
   const by = new Map();
   for (const part of components) {
@@ -97,7 +96,6 @@ function unique(components) {
   return [...by.values()].sort((a, b) => (a['bom-ref'] < b['bom-ref'] ? -1 : 1));
 }
 
-/** Returns a UUID derived from the contents. */
 function serial(bill) {
   const hex = createHash('sha256').update(JSON.stringify(bill)).digest('hex');
   const variant = ((parseInt(hex[16], 16) & 3) | 8).toString(16);

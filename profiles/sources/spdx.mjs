@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// SPDX licence expressions, and which of them may go where.
+// SPDX licence expressions, and the licences allowed for each use.
 //
-// Our programs are GPL-2.0-or-later and the eBPF programs are GPL-2.0, so linked code must be
-// compatible with GPL version 2. Apache-2.0 alone is refused: it is compatible only with version 3,
-// and recipients could no longer choose version 2.
+// Our programs are GPL-2.0-or-later and the eBPF programs GPL-2.0, so linked code must be
+// compatible with GPL version 2. Apache-2.0 alone is refused, because it is compatible only with
+// version 3.
 
 /** Licences allowed in a program under GPL version 2. */
 const WITH_GPL2 = new Set([
@@ -26,11 +26,11 @@ const WITH_GPL2 = new Set([
   'Unicode-DFS-2016',
   'Unlicense',
   'Zlib',
-  // The exception makes it compatible with GPL version 2.
+  // The exception makes Apache-2.0 compatible with GPL version 2.
   'Apache-2.0 WITH LLVM-exception',
 ]);
 
-/** Free licences, sufficient for tools at build time or in tests. */
+/** Free licences, allowed for tools at build time and in tests. */
 const FREE = new Set([
   ...WITH_GPL2,
   'Apache-2.0',
@@ -43,10 +43,10 @@ const FREE = new Set([
   'Python-2.0',
 ]);
 
-/** Fonts are delivered beside the page and are part of no program. */
+/** Licences allowed for fonts, which are not part of a program. */
 const OF_FONTS = new Set([...FREE, 'OFL-1.1']);
 
-/** Normalizes spaces, and "MIT/Apache-2.0" of older crates, which means OR. */
+/** Normalizes spaces, and `MIT/Apache-2.0` of older crates, which means OR. */
 export function normal(text) {
   return text
     .trim()
@@ -54,7 +54,7 @@ export function normal(text) {
     .replace(/\s+/g, ' ');
 }
 
-/** Returns a tree of {any: […]}, {all: […]} and names; throws if TEXT is not an expression. */
+/** Parses TEXT to a tree of {any: […]}, {all: […]} and names. Throws if TEXT is invalid. */
 export function parse(text) {
   const words = normal(text).match(/[()]|[^\s()]+/g) ?? [];
   let at = 0;
@@ -98,7 +98,6 @@ function holds(tree, set) {
   return set.has(tree) || (!tree.includes(' ') && set.has(tree.replace(/\+$/, '-or-later')));
 }
 
-/** Returns why LICENCE is not allowed for USE, or undefined if it is. */
 export function refusal(licence, use) {
   if (!licence) return 'it names no licence';
   let tree;

@@ -1,16 +1,16 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
 
-# Adapts a router's configuration to fastpath, and restores old values. Changes only files and
-# reloads nothing, so that no connection is lost.
+# Adapts a router's configuration to fastpath, and restores the previous values. Reloads no service,
+# so that no connection is lost.
 # shellcheck disable=SC3043 # ash has local
 
-# One changed option per line: OPTION|value or unset|old value|our value. A change first writes its
-# lines to ATTEMPT; lines found there belong to an interrupted change.
+# One changed option per line: OPTION|value or unset|old value|our value. A change writes its lines
+# to ATTEMPT first, so lines found there belong to an interrupted change.
 RECORD=/etc/fastpath/base
 ATTEMPT=/etc/fastpath/base.new
 BOARD=/etc/board.json
-# VLAN of lan, untagged on all ports, so hosts see no difference. Switches use 1 by default.
+# VLAN of lan, untagged on all ports and therefore invisible to hosts. 1 is the default of switches.
 VLAN=1
 SECTION=lan_vlan
 
@@ -24,7 +24,7 @@ usage() {
 	END
 }
 
-# logger loses lines until logd has created /dev/log, but logd reads the kernel's log.
+# logger loses lines until logd has created /dev/log; logd also reads the kernel's log.
 say() {
 	if [ -S /dev/log ]; then
 		logger -t fastpath-base "$1"
@@ -34,19 +34,17 @@ say() {
 	[ -n "$QUIET" ] || echo "$1"
 }
 
-# board EXPRESSION…: prints the values, one per line.
+# board EXPRESSION…: prints values of the board, one per line.
 board() {
 	local expression
 	for expression; do jsonfilter -q -i "$BOARD" -e "$expression" 2> /dev/null; done
 }
 
-# options SECTION: prints the names of the section's options.
 options() { uci -q show "network.$1" | sed -n "s/^network\.[^.=]*\.\([^.=]*\)=.*/\1/p" | sort; }
 
-# sections CONFIG TYPE: prints the names of the sections.
 sections() { uci -q -X show "$1" | sed -n "s/^$1\.\([^.=]*\)=$2\$/\1/p"; }
 
-# Prints the section of br-lan; device sections are anonymous.
+# Prints the section of br-lan. Device sections are anonymous.
 bridge() {
 	local section
 	for section in $(sections network device); do
@@ -63,7 +61,7 @@ ports_of_board() {
 
 wan_of_board() { board '@.network.wan.ports[*]' '@.network.wan.device' | xargs; }
 
-# subset "WORD…" "WORD…": each word of the first list is in the second.
+# subset "WORD…" "WORD…": succeeds if the second list has all words of the first.
 subset() {
 	local word
 	for word in $1; do
@@ -71,7 +69,7 @@ subset() {
 	done
 }
 
-# obstacle: prints why br-lan cannot be made VLAN-aware, or nothing. The configuration must be
+# Prints why br-lan cannot be made VLAN-aware, if anything prevents it. The configuration must be
 # unmodified output of config_generate for this board, of this or the previous release.
 obstacle() {
 	local bridge ports wan
@@ -89,7 +87,7 @@ obstacle() {
 	fi
 }
 
-# changed_lan BRIDGE: prints how the bridge or lan was customized, or fails.
+# changed_lan BRIDGE: prints how bridge or lan differ from the defaults. Fails if they do not.
 changed_lan() {
 	if [ -z "$1" ] || [ "$(echo "$1" | wc -l)" != 1 ]; then
 		echo "there is not exactly one bridge br-lan"
@@ -100,8 +98,8 @@ changed_lan() {
 		echo "interface lan is not on br-lan"
 	elif ! generated_lan; then
 		echo "interface lan has been customized"
-	elif [ -n "$(others)" ]; then
-		echo "br-lan is also used by: $(others)"
+	elif [ -n "$(other_users)" ]; then
+		echo "br-lan is also used by: $(other_users)"
 	else
 		return 1
 	fi
@@ -121,14 +119,14 @@ generated_lan() {
 	esac
 }
 
-# Prints other sections that use br-lan or a VLAN device on it, as in old configurations.
-others() {
+# Prints other sections that use br-lan or a VLAN device on it, as old configurations do.
+other_users() {
 	uci -q show network |
 		grep -E "^network\.[^=]*\.(device|ifname)='br-lan(\.[0-9]*)?'$" |
 		grep -Ev "^network\.(lan|$SECTION)\.device=" | cut -d = -f 1 | xargs
 }
 
-# wrong_ports PORTS WAN: prints what is wrong with the ports, or nothing.
+# wrong_ports PORTS WAN: prints what is wrong with the ports, if anything.
 wrong_ports() {
 	local port count=0
 	for port in $1; do
@@ -151,18 +149,16 @@ wrong_ports() {
 	fi
 }
 
-# record OPTION VALUE: records the old and the new value of OPTION. Recorded options are not changed
-# again, since their owner may have changed them meanwhile.
 record() {
 	local was
 	was="$(uci -q get "$1")" && was="value|$was" || was="unset|"
 	echo "$1|$was|$2" >> "$ATTEMPT"
 }
 
-# recorded OPTION: the option was changed before.
 recorded() { cut -d '|' -f 1 "$RECORD" 2> /dev/null | grep -qxF "$1"; }
 
-# change OPTION VALUE: records and sets the option unless it is already recorded.
+# change OPTION VALUE: records and sets an option. A recorded option is not changed again, because
+# the administrator may have changed it.
 change() {
 	recorded "$1" && return
 	record "$1" "$2"
@@ -186,8 +182,8 @@ apply_bridge() {
 }
 
 apply_options() {
-	# fastpath's CPU plan steers packets. fw4's own flowtable would bypass inspection, and flows with a
-	# conntrack helper must stay slow; zones name the helpers they need.
+	# fastpath's CPU plan replaces packet steering. fw4's own flowtable would bypass inspection, and
+	# flows with a conntrack helper must stay on the slow path; zones name the helpers that they need.
 	[ -z "$(uci -q get network.globals)" ] || change network.globals.packet_steering 0
 	if [ -n "$(uci -q get firewall.@defaults[0])" ]; then
 		change firewall.@defaults[0].flow_offloading 0
@@ -204,7 +200,7 @@ commit() {
 	sync
 }
 
-# Uncommitted changes by others must not be committed with ours.
+# Succeeds if uci has uncommitted changes, which must not be committed with ours.
 pending() { [ -n "$(uci -q changes network)$(uci -q changes firewall)" ]; }
 
 apply() {
@@ -229,26 +225,25 @@ begin() {
 	grep -vx undone "$RECORD" > "$ATTEMPT"
 }
 
-# Undoes an interrupted change.
 recover() {
 	[ -s "$ATTEMPT" ] || return 0
 	touch "$RECORD"
-	# BusyBox's grep -f matches every line if the pattern file is empty, so use awk.
+	# Not grep -f, because with an empty pattern file BusyBox's matches every line.
 	awk 'FILENAME == ARGV[1] { old[$0]; next } !($0 in old)' "$RECORD" "$ATTEMPT" > "$ATTEMPT.rest"
-	put_back "$ATTEMPT.rest" > /dev/null
+	restore "$ATTEMPT.rest" > /dev/null
 	commit
 	rm -f "$ATTEMPT" "$ATTEMPT.rest"
 }
 
-# bridge_untouched PORTS VLAN: our bridge settings are unchanged, and nothing else uses them.
+# bridge_untouched PORTS VLAN: succeeds if our bridge settings are unchanged and only lan uses them.
 bridge_untouched() {
 	[ "$(uci -q get "network.$SECTION.ports")" = "$1" ] || return 1
 	[ "$(sections network bridge-vlan)" = "$SECTION" ] || return 1
 	[ "$(options "$SECTION" | xargs)" = "device ports vlan" ] || return 1
-	[ "$(uci -q get network.lan.device)" = "br-lan.$2" ] && [ -z "$(others)" ]
+	[ "$(uci -q get network.lan.device)" = "br-lan.$2" ] && [ -z "$(other_users)" ]
 }
 
-# undo_bridge PORTS VLAN: removes our VLAN; fails if it must stay.
+# undo_bridge PORTS VLAN: removes our VLAN, unless it was changed.
 undo_bridge() {
 	if bridge_untouched "$1" "$2"; then
 		uci -q delete "network.$SECTION"
@@ -269,8 +264,8 @@ undo_option() {
 	fi
 }
 
-# put_back FILE: restores the recorded values unless they were changed since.
-put_back() {
+# restore FILE: restores the recorded values, except of options changed since.
+restore() {
 	local option kind was now kept_bridge=''
 	while IFS='|' read -r option kind was now; do
 		case "$option" in
@@ -284,9 +279,8 @@ put_back() {
 
 undo() {
 	[ -s "$RECORD" ] || return 0
-	put_back "$RECORD"
+	restore "$RECORD"
 	commit
-	# Do not repeat the changes at the next first boot.
 	echo undone > "$RECORD"
 }
 
@@ -304,7 +298,7 @@ status() {
 		s/^\([^|]*\)|value|\([^|]*\)|\(.*\)/\1: was \2, changed to \3/p' "$RECORD"
 }
 
-# netifd starts after uci-defaults, so ubus has its object only on a running router.
+# Succeeds on a running router: uci-defaults run before netifd registers its ubus object.
 router_runs() { ubus list network.interface > /dev/null 2>&1; }
 
 first_boot() {
@@ -315,9 +309,9 @@ first_boot() {
 		return
 	fi
 	recover
-	# The user or an earlier first boot has already decided.
+	# The administrator or an earlier first boot has decided already.
 	grep -qx undone "$RECORD" 2> /dev/null || recorded network.lan.device && return
-	# A board with one port is set up, too, except for its bridge.
+	# On a board with one port, only the bridge is not changed.
 	why="$(obstacle)"
 	case "$why" in
 	"" | "the board has one port"*) apply ;;
@@ -325,7 +319,7 @@ first_boot() {
 	esac
 }
 
-manually() {
+run_command() {
 	if pending; then
 		echo "fastpath-base: $1 of network and firewall: there are uncommitted changes." \
 			"Commit or revert them first (uci changes; uci revert network)" >&2
@@ -340,7 +334,7 @@ manually() {
 QUIET=
 case "${1-}" in
 status) status ;;
-apply | undo) manually "$1" ;;
+apply | undo) run_command "$1" ;;
 first-boot) first_boot ;;
 *)
 	usage >&2

@@ -1,14 +1,14 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
--- Collector of prometheus-node-exporter-lua: prints the answer of `ubus call fastpath metrics`
--- without knowing single metrics. Values are strings, since Lua numbers would lose digits. The
--- exporter provides the globals `metric` and `out` (in older versions `output`).
+-- Collector of prometheus-node-exporter-lua: prints the answer of `ubus call fastpath metrics`.
+-- Values are strings, because Lua numbers would lose digits. The exporter provides the globals
+-- `metric` and `out` (`output` in older versions).
 
 local ubus = require "ubus"
 
--- The daemon answers within milliseconds. Prometheus times out after ten seconds.
+-- The daemon answers within milliseconds; Prometheus' timeout is ten seconds.
 local TIMEOUT_S = 5
 
--- The exporter does not escape label values and help texts. Hosts choose their own names.
+-- The exporter does not escape label values, and hosts choose their own names.
 local ESCAPES = { ["\\"] = "\\\\", ["\n"] = "\\n", ['"'] = '\\"' }
 
 local function escaped(labels)
@@ -41,8 +41,7 @@ local function line(text)
   end
 end
 
--- An error ends only this collector: the exporter logs it and reports node_scrape_collector_success
--- 0.
+-- An error fails only this collector: the exporter reports node_scrape_collector_success 0.
 local function scrape()
   for _, family in ipairs(answer().families) do
     line("# HELP " .. family.name .. " " .. family.help:gsub("[\\\n]", ESCAPES))

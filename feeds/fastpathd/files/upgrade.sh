@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # sysupgrade sources this file and passes the list of files to keep to its hooks.
 
-# An upgrade ends an unconfirmed change: the new system starts with the old files, even without
-# fastpath. A backup has the configuration in force, but not the record that would revert it after a
-# restore. Temporary files of a change are left out of both.
+# An upgrade rolls back a pending change, because the new system might lack fastpath. A backup
+# contains the configuration in force, but not the record that would revert it after a restore.
+# Neither contains temporary files of a change.
 fastpath_leave_out_pending() {
 	sed -i '\,^/etc/\(config\|fastpath/changes\)/\.[^/]*\.\(new\|uci-[^/.]*\)$,d' "$1"
 	if [ -n "$CONF_BACKUP" ] || [ "$CONF_BACKUP_LIST" = 1 ]; then

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Messages over ubus: frames of ubusd, requests of the page, logins, answers of netifd.
+//! ubus messages: frames of ubusd, requests of the page, logins, answers of netifd.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -10,13 +10,13 @@ use ubus::{Blobmsg, Decoder};
 
 use crate::{object, parts};
 
-/// Decodes a stream of frames, and encodes decoded messages again.
+/// Decodes a stream of frames, and encodes the decoded messages again.
 pub(crate) fn blobmsg(bytes: &[u8]) {
     let mut decoder = Decoder::default();
     decoder.extend(bytes);
     while let Ok(Some(frame)) = decoder.next_frame() {
         for table in [frame.data(), frame.signature()].into_iter().flatten() {
-            // Decoding replaces invalid UTF-8 with longer text, so encoding may hit the limit.
+            // Encoding may exceed the limit, because decoding lengthens invalid UTF-8.
             if let Ok(map) = table.decode()
                 && let Ok(written) = Blobmsg::encode(&map)
             {
@@ -26,11 +26,11 @@ pub(crate) fn blobmsg(bytes: &[u8]) {
     }
 }
 
-/// Handles a request as uhttpd passes it to the daemon: `METHOD`, and a line with its arguments.
+/// Handles a request to the daemon: a line with the method, and its arguments.
 pub(crate) fn request(bytes: &[u8]) {
     let text = String::from_utf8_lossy(bytes);
     let (method, args) = text.split_once('\n').unwrap_or((&text, ""));
-    // A separate thread answers `doctor`.
+    // `doctor` is answered by another program.
     let method = gateway::fuzz::methods().find(|known| *known == method && method != "doctor");
     if let (Some(method), Some(args)) = (method, object(args)) {
         let _ = gateway::fuzz::request(method, args);
@@ -40,28 +40,28 @@ pub(crate) fn request(bytes: &[u8]) {
 /// Attempts logins with arguments of `fastpath.access login`. Without rpcd none succeeds.
 pub(crate) fn login(bytes: &[u8]) {
     thread_local! {
-        static PLACE: Place = Place::new();
+        static LOGIN_STATE: LoginState = LoginState::new();
     }
     let text = String::from_utf8_lossy(bytes);
     let parts = parts(&text);
     let of = |name: &str| parts.iter().find(|(known, _)| known.trim() == name).map(|(_, of)| of);
     let Some(args) = of("login").and_then(|text| object(text)) else { return };
-    PLACE.with(|Place { folder, runtime }| {
-        // Only root writes the record, but a power cut may leave any bytes in it.
+    LOGIN_STATE.with(|LoginState { folder, runtime }| {
+        // Only root writes the record, but a power cut may corrupt it.
         fs::write(folder.join("failures"), of("record").unwrap_or(&"")).expect("the record");
         let answer = runtime.block_on(access::fuzz::attempt(args, folder));
         assert!(answer.is_err_and(|refusal| refusal.code != "denied"));
     });
 }
 
-/// Folder and runtime for logins, created once because that takes longer than a login.
-struct Place {
-    /// Holds the record of failures and the key; in memory if possible.
+/// Folder and runtime for logins, created once per thread for speed.
+struct LoginState {
+    /// Record of failures and key, in memory if possible.
     folder: PathBuf,
     runtime: Runtime,
 }
 
-impl Place {
+impl LoginState {
     fn new() -> Self {
         let memory = Path::new("/dev/shm");
         let parent = if memory.is_dir() { memory.to_owned() } else { std::env::temp_dir() };
@@ -74,13 +74,12 @@ impl Place {
     }
 }
 
-impl Drop for Place {
+impl Drop for LoginState {
     fn drop(&mut self) {
         let _ = fs::remove_dir_all(&self.folder);
     }
 }
 
-/// Parses netifd's interfaces and radios, and excerpts of configurations.
 pub(crate) fn netifd(bytes: &[u8]) {
     let text = String::from_utf8_lossy(bytes);
     let (first, second) = text.split_once('\n').unwrap_or((&text, ""));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! UCI files, the settings of the daemon, and edits of files by the page.
+//! UCI files, the daemon's settings, and edits.
 
 use std::collections::BTreeSet;
 
@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use crate::parts;
 
-/// Parses a file of `/etc/config`. Its text, written again, has the same meaning.
+/// Parses a file of `/etc/config`. Its formatted text must parse to the same meaning.
 pub(crate) fn uci(bytes: &[u8]) {
     let Ok(package) = uci::parse(bytes) else { return };
     let again = uci::parse(&uci::text(&package)).expect("our own text is UCI");
@@ -20,7 +20,6 @@ pub(crate) fn uci(bytes: &[u8]) {
     let _ = (exposures(&values, &router), config::digest(&values));
 }
 
-/// Parses `/etc/config/fastpath`.
 pub(crate) fn settings(bytes: &[u8]) {
     let Ok(values) = config::parse_uci(bytes) else { return };
     for problem in gateway::fuzz::settings(&values) {
@@ -51,12 +50,11 @@ pub(crate) fn edits(bytes: &[u8]) {
     let Ok(draft) = Draft::new(before, &edits) else { return };
     let _ = change::fuzz::judge(&draft);
     if let Ok(back) = inverse(&draft, &draft.after) {
-        undone(&draft, &back);
+        check_undo(&draft, &back);
     }
 }
 
-/// Judges the draft of the inverse edits, which lead back to the files before.
-fn undone(draft: &Draft, back: &[Edit]) {
+fn check_undo(draft: &Draft, back: &[Edit]) {
     let undone = Draft::new(draft.after.clone(), back).expect("the inverse edits fit");
     let _ = change::fuzz::judge(&undone);
     for (config, before) in &draft.before {

@@ -6,7 +6,6 @@ use std::net::IpAddr;
 use netlink::{HEADER, attributes, message, messages, push_attribute};
 use topology::Topology;
 
-/// Parses messages, their ends and attributes.
 pub(crate) fn netlink(bytes: &[u8]) {
     let mut length = 0;
     for found in messages(bytes) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Fuzz targets for parsers of foreign bytes. A target must not panic on any bytes, and checks the
-//! promises of its crate. `corpus/NAME` has its inputs.
+//! Fuzz targets for parsers of untrusted bytes. A target must not panic, and checks invariants of
+//! its crate. `corpus/NAME` has its inputs.
 
 mod bus;
 mod configuration;
@@ -58,14 +58,14 @@ const fn same(one: &[u8], other: &[u8]) -> bool {
     at == one.len() && at == other.len()
 }
 
-/// Splits a text into parts that begin with a line `== NAME`; the text before them has no name.
+/// Splits a text into parts that begin with a line `== NAME`. Text before the first one has no
+/// name.
 fn parts(text: &str) -> Vec<(&str, &str)> {
     let (first, named) = text.split_at(text.find("== ").unwrap_or(text.len()));
     let named = named.split("== ").skip(1).map(|part| part.split_once('\n').unwrap_or((part, "")));
     std::iter::once(("", first)).chain(named).collect()
 }
 
-/// Parses a JSON object.
 fn object(text: &str) -> Option<plugin::Map> {
     serde_json::from_str(text).ok()
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Runs libFuzzer on the target in `FUZZ_TARGET`, set at compile time: a program has only the
-//! counters of its own target, which libFuzzer reads after each input.
+//! Runs libFuzzer on the target in `FUZZ_TARGET`, set at compile time. A program per target keeps
+//! the number of coverage counters low, which libFuzzer reads after each input.
 #![no_main]
 
 use fuzz::{Target, target};

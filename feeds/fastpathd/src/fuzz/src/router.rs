@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Files of the router and outputs of its programs: `/proc`, DHCP leases, nft's listing, and
-//! everything that the doctor reads.
+//! Files and program outputs on the router: `/proc`, DHCP leases, nft's listing, and the doctor's
+//! inputs.
 
 use std::net::{IpAddr, Ipv4Addr};
 
@@ -11,7 +11,6 @@ use topology::{parse_dialer, parse_sessions};
 
 use crate::parts;
 
-/// Parses one text as each of the files in `/proc` that we read.
 pub(crate) fn proc(bytes: &[u8]) {
     let text = String::from_utf8_lossy(bytes);
     let (one, other) = text.split_at(text.floor_char_boundary(text.len() / 2));
@@ -33,7 +32,7 @@ pub(crate) fn proc(bytes: &[u8]) {
     assert!(change::fuzz::clients(&text) <= text.lines().count());
 }
 
-/// Parses dnsmasq's leases, where hosts choose their names, and `/etc/hosts`.
+/// Parses dnsmasq's leases, whose names the hosts choose, and `/etc/hosts`.
 pub(crate) fn leases(bytes: &[u8]) {
     let text = String::from_utf8_lossy(bytes);
     let (leases, hosts) = text.split_once("== hosts\n").unwrap_or((&text, ""));
@@ -44,15 +43,14 @@ pub(crate) fn leases(bytes: &[u8]) {
     }
 }
 
-/// Parses `nft -j list table inet fastpath`.
 pub(crate) fn nft(bytes: &[u8]) {
     if let Ok(listing) = serde_json::from_slice::<Value>(bytes) {
         let _ = InForce::parse(&listing);
     }
 }
 
-/// Runs the doctor on answers as `== NAME`, for paths, command lines and methods; `== *` answers
-/// all others. The text before them names a single group of checks, because all take longer.
+/// Runs the doctor on answers `== NAME` for paths, command lines and methods; `== *` is for all
+/// others. The text before the first one selects a group of checks, because all take longer.
 pub(crate) fn doctor(bytes: &[u8]) {
     let text = String::from_utf8_lossy(bytes);
     let mut parts = parts(&text).into_iter();

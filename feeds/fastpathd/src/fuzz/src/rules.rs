@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Downloads of rules (archives, lines, signatures), and requests and reports of updates.
+//! Rule downloads (archives, lines, signatures), and requests and reports of updates.
 
 use rules::{ArchiveLimits, Choice, Request, Rule, Selector, State, UsignKey, collect};
 
-/// A public key of usign. The corpus has a signature for it.
+/// A public key of usign, for a signature in the corpus.
 const KEY: &str = "RWRhYmNkZWZnaNdamAGCsQq31Uv+08lkBzoO4XLz2qYjJa8CGmj3B1Ea";
 
-/// Unpacks an archive of rules, or plain text, within a memory limit; each rule takes one line.
+/// Unpacks an archive of rules, or plain text, within a memory limit.
 pub(crate) fn archive(bytes: &[u8]) {
     const LIMIT: u64 = 1 << 20;
     let drop = [Selector::Category("plain".to_owned())];
@@ -18,13 +18,13 @@ pub(crate) fn archive(bytes: &[u8]) {
     for wanted in &found.rules {
         let text = found.text(wanted);
         assert!(!text.contains('\n') && !text.starts_with('#'));
-        let rule = Rule::parse(text).expect("it was read before");
+        let rule = Rule::parse(text).expect("collected rules can be parsed");
         assert_eq!((rule.gid, rule.sid, rule.rev), (wanted.gid, wanted.sid, wanted.rev));
         assert_eq!(rule.stops(), wanted.stops);
     }
 }
 
-/// Parses single rules. A rule that is made to drop keeps its number, and stops packets.
+/// Parses single rules. A rule converted to drop must keep its number.
 pub(crate) fn lines(bytes: &[u8]) {
     let text = String::from_utf8_lossy(bytes);
     for line in text.lines() {
@@ -36,7 +36,6 @@ pub(crate) fn lines(bytes: &[u8]) {
     }
 }
 
-/// Parses a request for an update, a report, a public key, and a signature.
 pub(crate) fn update(bytes: &[u8]) {
     let text = String::from_utf8_lossy(bytes);
     if let Err(error) = Request::parse(&text) {

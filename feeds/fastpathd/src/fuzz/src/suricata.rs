@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Suricata's events and answers on its command socket, and the kernel's list of queues.
+//! Suricata's events, answers on its command socket, and the kernel's list of queues.
 
 use std::time::Duration;
 
@@ -20,7 +20,6 @@ pub(crate) fn eve(bytes: &[u8]) {
     wanted.set(|_| true);
     reader.keep(wanted);
     let mut batch = Batch::default();
-    // Split the bytes anywhere, as a stream would.
     let (one, other) = bytes.split_at(bytes.len() / 3);
     reader.read(Duration::ZERO, one, &mut batch);
     reader.read(Duration::from_millis(1), other, &mut batch);
@@ -35,7 +34,6 @@ pub(crate) fn eve(bytes: &[u8]) {
     assert!(events.alerts.page(&filter, 10, 0, &()).alerts.len() <= 10);
 }
 
-/// Parses an answer on the command socket.
 pub(crate) fn command(bytes: &[u8]) {
     match read_answer("fuzz", bytes) {
         Ok(message) => {
@@ -48,7 +46,6 @@ pub(crate) fn command(bytes: &[u8]) {
     }
 }
 
-/// Parses `/proc/net/netfilter/nfnetlink_queue`.
 pub(crate) fn queues(bytes: &[u8]) {
     let text = String::from_utf8_lossy(bytes);
     let queues = parse_queues(&text);

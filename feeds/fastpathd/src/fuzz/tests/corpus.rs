@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Each target reads its corpus. Inputs that caused a crash stay in the corpus, so that every test
-//! run reads them.
+//! Runs each target on its corpus, including inputs that once caused a crash.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -8,8 +7,8 @@ use std::path::{Path, PathBuf};
 
 use fuzz::TARGETS;
 
-/// Limit of the size of all corpora in bytes, because they are in the repository.
-const MOST: u64 = 200_000;
+/// Maximum size of all corpora, bytes, because they are in the repository.
+const MAX_SIZE: u64 = 200_000;
 
 fn entries(folder: &Path) -> Vec<PathBuf> {
     let entries =
@@ -36,16 +35,15 @@ fn each_target_reads_its_corpus() {
 }
 
 #[test]
-fn each_corpus_has_a_target_and_all_are_small() {
+fn each_corpus_has_a_target_and_the_total_size_is_limited() {
     let known: BTreeSet<PathBuf> = TARGETS.iter().map(|(name, _)| corpus().join(name)).collect();
     let folders: BTreeSet<PathBuf> = entries(&corpus()).into_iter().collect();
     assert_eq!(folders, known);
     let inputs = folders.iter().flat_map(|folder| entries(folder));
     let bytes: u64 = inputs.map(|input| input.metadata().expect("an input").len()).sum();
-    assert!(bytes < MOST, "{bytes} bytes");
+    assert!(bytes < MAX_SIZE, "{bytes} bytes");
 }
 
-/// Targets handle input that is unlike anything in their corpus.
 #[test]
 fn each_target_reads_empty_input_and_noise() {
     let noise: Vec<u8> =

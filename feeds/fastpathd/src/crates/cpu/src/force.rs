@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Applies a plan: differences from the machine, the lines that root's script writes, retries, and
-//! values that the kernel refuses.
+//! Applies a plan: differences from the machine, lines for root's script, and retries of values
+//! that the kernel refuses.
 //!
-//! Nothing is written here, because the daemon is not root. It passes [`lines()`] to a script of
-//! root that accepts only these files, reads the machine again, and asks [`Attempts`] for the
-//! values to retry.
+//! The daemon is not root, so it passes [`lines()`] to a script of root that accepts only these
+//! files. [`Attempts`] schedules the retries.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -14,23 +13,20 @@ use crate::machine::{Knob, Machine};
 use crate::plan::CpuPlan;
 use crate::set::CpuSet;
 
-/// A value that differs from the plan.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Difference {
     pub knob: Knob,
-    /// Planned value.
     pub wanted: CpuSet,
-    /// Current value.
     pub have: CpuSet,
 }
 
-/// Returns where the machine differs from the plan; empty for an inactive plan.
+/// Returns where the machine differs from the plan. Empty for an inactive plan.
 #[must_use]
 pub fn differences(plan: &CpuPlan, machine: &Machine) -> Vec<Difference> {
     compare(&plan.wants, machine)
 }
 
-/// Compares values with the machine. A file that no longer exists is not a difference.
+/// Compares values with the machine, skipping files that do not exist.
 pub(crate) fn compare(wants: &BTreeMap<Knob, CpuSet>, machine: &Machine) -> Vec<Difference> {
     let have = machine.knobs();
     let differs = |(knob, wanted): (&Knob, &CpuSet)| {
@@ -44,7 +40,7 @@ pub(crate) fn compare(wants: &BTreeMap<Knob, CpuSet>, machine: &Machine) -> Vec<
     wants.iter().filter_map(differs).collect()
 }
 
-/// Returns the lines to write: `PATH MASK`, with the mask as the kernel prints it. A thread has the
+/// Formats the lines to write: `PATH MASK`, with the mask as the kernel prints it. A thread has the
 /// path `/proc/PID/NAME` ([`Knob::path`]) and a mask for `taskset -p`.
 #[must_use]
 pub fn lines(differences: &[Difference]) -> String {
@@ -54,17 +50,17 @@ pub fn lines(differences: &[Difference]) -> String {
     })
 }
 
-/// Retry intervals of a written value that still differs; the last one repeats. The first one is
-/// short, in case another program wrote at the same time.
-const AGAIN: [Duration; 4] = [
+/// Retry intervals for a written value that still differs. The last interval repeats. The first one
+/// is short, because another program may have written at the same time.
+const RETRY_INTERVALS: [Duration; 4] = [
     Duration::from_secs(2),
     Duration::from_secs(30),
     Duration::from_secs(300),
     Duration::from_secs(3600),
 ];
 
-/// Written values and failed attempts. An interrupt that its driver manages, or that belongs to one
-/// CPU, can never be moved, so the script must not run for it all the time.
+/// Written values and failed attempts. Managed and per-CPU interrupts never move, so retries have
+/// growing intervals.
 #[derive(Debug, Clone, Default)]
 pub struct Attempts {
     tried: BTreeMap<Knob, Tried>,
@@ -78,26 +74,24 @@ struct Tried {
 }
 
 impl Tried {
-    /// Returns when to write the value again; `None` if it was never written.
-    fn again(&self) -> Option<Duration> {
-        let pause = AGAIN[self.times.checked_sub(1)?.min(AGAIN.len() - 1)];
-        Some(self.last + pause)
+    /// Returns when to write the value again. `None` if the value was never written.
+    fn retry_at(&self) -> Option<Duration> {
+        let interval = RETRY_INTERVALS[self.times.checked_sub(1)?.min(RETRY_INTERVALS.len() - 1)];
+        Some(self.last + interval)
     }
 }
 
-/// A written value that did not take effect.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Refused {
     pub knob: Knob,
-    /// Written value.
     pub wanted: CpuSet,
     /// Message of the kernel; `None` if it ignored the value.
     pub said: Option<String>,
 }
 
 impl Attempts {
-    /// Returns the differences to write now, which then count as tried. Drops values that no
-    /// longer differ, so that a later change by another program is reverted at once.
+    /// Returns the differences to write now and counts them as tried. Drops values that match the
+    /// plan, so that a later change by another program is reverted at once.
     pub fn due(&mut self, differences: &[Difference], now: Duration) -> Vec<Difference> {
         self.tried.retain(|knob, tried| {
             differences.iter().any(|now| now.knob == *knob && now.wanted == tried.wanted)
@@ -107,7 +101,7 @@ impl Attempts {
             let wanted = difference.wanted.clone();
             let tried = self.tried.entry(difference.knob.clone());
             let tried = tried.or_insert(Tried { wanted, times: 0, last: Duration::ZERO });
-            if tried.again().is_none_or(|at| now >= at) {
+            if tried.retry_at().is_none_or(|at| now >= at) {
                 tried.times += 1;
                 tried.last = now;
                 due.push(difference.clone());
@@ -116,29 +110,29 @@ impl Attempts {
         due
     }
 
-    /// Returns when the next retry is due, if any; read the machine then.
+    /// Returns when the next retry is due. The caller reads the machine again then.
     #[must_use]
     pub fn next(&self) -> Option<Duration> {
-        self.tried.values().filter_map(Tried::again).min()
+        self.tried.values().filter_map(Tried::retry_at).min()
     }
 
-    /// Returns the values written twice without effect, with the reason from `refusals`, where the
-    /// script records the shell's message and after it the refused line.
+    /// Returns the values that two writes did not change, with the reason from `refusals`: the
+    /// script records the shell's message, followed by the refused line.
     #[must_use]
     pub fn refused(&self, refusals: &str) -> Vec<Refused> {
         let reasons = reasons(refusals);
-        let vain = self.tried.iter().filter(|(_, tried)| tried.times > 1);
+        let ineffective = self.tried.iter().filter(|(_, tried)| tried.times > 1);
         let refused = |(knob, tried): (&Knob, &Tried)| {
             let line = format!("{} {}", knob.path(), tried.wanted.mask());
             let said = reasons.get(line.as_str()).map(|said| said.trim().to_owned());
             Refused { knob: knob.clone(), wanted: tried.wanted.clone(), said }
         };
-        vain.map(refused).collect()
+        ineffective.map(refused).collect()
     }
 }
 
-/// Returns the reason for each refused line, from the shell's message before it, such as `sh: write
-/// error: Input/output error`.
+/// Returns the reason for each refused line: the end of the shell's message before the line, such
+/// as `sh: write error: Input/output error`.
 fn reasons(refusals: &str) -> BTreeMap<&str, &str> {
     let lines: Vec<&str> = refusals.lines().collect();
     let pairs = lines.windows(2).filter(|pair| pair[1].starts_with('/'));

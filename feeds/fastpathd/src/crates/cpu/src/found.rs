@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Values from before the plan, in `/var/run/fastpath/cpu.found`: recorded when the plan first
-//! changes them, restored when it no longer sets them.
+//! Values from before the plan, in `/var/run/fastpath/cpu.found`: recorded before the plan changes
+//! them, and restored when the plan stops setting them.
 
 use std::collections::BTreeMap;
 
@@ -12,9 +12,9 @@ use crate::machine::{Knob, Machine};
 use crate::plan::CpuPlan;
 use crate::set::CpuSet;
 
-/// Values from before the plan. The daemon keeps them as JSON in [`Found::PATH`], which does not
-/// survive a reboot, like the values. The file's existence also suspends `OpenWrt`'s packet
-/// steering (see [`crate::Steering`]).
+/// Values from before the plan, stored as JSON in [`Found::PATH`]. The file is lost at reboot, as
+/// are the kernel's values. Its existence also suspends `OpenWrt`'s packet steering (see
+/// [`crate::Steering`]).
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Found {
     values: Vec<Value>,
@@ -26,19 +26,14 @@ struct Value {
     cpus: CpuSet,
 }
 
-/// The file does not have the daemon's format.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 #[error("the file is damaged; the settings before the plan are unknown")]
 pub struct Damaged;
 
 impl Found {
-    /// File in which the daemon keeps the values.
     pub const PATH: &str = "/var/run/fastpath/cpu.found";
 
-    /// Parses the JSON of the file by hand, because serde's derived code is far larger.
-    ///
-    /// # Errors
-    /// Fails if anything is missing or invalid.
+    /// Parses the file without serde's derived code, which is far larger.
     pub fn read(text: &[u8]) -> Result<Self, Damaged> {
         let all: Json = serde_json::from_slice(text).map_err(|_| Damaged)?;
         let mut values = Vec::new();
@@ -48,8 +43,7 @@ impl Found {
         Ok(Self { values })
     }
 
-    /// Records values that the plan is going to change, before [`crate::lines()`]. Returns whether
-    /// any was added, so that the file must be written.
+    /// Records values that the plan is about to change. Returns whether the file must be written.
     pub fn remember(&mut self, plan: &CpuPlan, machine: &Machine) -> bool {
         let before = self.values.len();
         for (knob, cpus) in machine.knobs() {
@@ -61,13 +55,13 @@ impl Found {
         self.values.len() > before
     }
 
-    /// Returns the values to restore because the plan no longer sets them; all of them for an
-    /// inactive plan. Skips interrupts and threads that have another name by now.
+    /// Returns the values to restore because the plan stopped setting them; all of them for an
+    /// inactive plan. Skips interrupts and threads whose name has changed.
     #[must_use]
     pub fn due(&self, plan: &CpuPlan, machine: &Machine) -> Vec<Difference> {
-        let given_up = self.values.iter().filter(|value| !plan.wants.contains_key(&value.knob));
+        let released = self.values.iter().filter(|value| !plan.wants.contains_key(&value.knob));
         let wants: BTreeMap<Knob, CpuSet> =
-            given_up.map(|value| (value.knob.clone(), value.cpus.clone())).collect();
+            released.map(|value| (value.knob.clone(), value.cpus.clone())).collect();
         compare(&wants, machine)
     }
 

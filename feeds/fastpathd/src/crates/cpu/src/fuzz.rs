@@ -4,7 +4,6 @@
 use crate::interrupts::{names, owned, serves};
 use crate::machine::Serves;
 
-/// Returns the queues that the interrupts of a device serve.
 #[must_use]
 pub fn queues(interrupts: &str, device: &str) -> Vec<Serves> {
     let names = names(interrupts);

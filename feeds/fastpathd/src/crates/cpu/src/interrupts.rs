@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Parses names in `/proc/interrupts`: the device of an interrupt, and the queue that it serves by
-//! the naming of drivers.
+//! Parses names in `/proc/interrupts`: the device and the queue of an interrupt, by the naming of
+//! drivers.
 
 use std::collections::BTreeMap;
 
 use crate::machine::Serves;
 
-/// Returns names by interrupt number. The kernel prints two spaces before the first name and `, `
-/// before each further name of a shared interrupt; the text in front depends on the architecture.
+/// Returns names by interrupt number. The kernel separates the first name by two spaces and further
+/// names of a shared interrupt by `, `.
 pub(crate) fn names(text: &str) -> BTreeMap<u32, String> {
     let line = |line: &str| {
         let (number, rest) = line.split_once(':')?;
@@ -21,20 +21,19 @@ pub(crate) fn names(text: &str) -> BTreeMap<u32, String> {
 /// Returns whether the interrupt `name` belongs to `owner`: `eth0` owns `eth0` and `eth0-rx-1`,
 /// not `eth01`.
 pub(crate) fn owned(name: &str, owner: &str) -> bool {
-    let begins = |name: &str| {
+    let matches = |name: &str| {
         let rest = name.strip_prefix(owner);
         rest.is_some_and(|rest| !rest.starts_with(|c: char| c.is_ascii_alphanumeric()))
     };
-    !owner.is_empty() && name.split(", ").any(begins)
+    !owner.is_empty() && name.split(", ").any(matches)
 }
 
-/// Returns the queues that the interrupts of one device serve, in their order. If any name has a
-/// queue, interrupts without one serve something else.
+/// Returns the queues of one device's interrupts, in order. Names without a queue are `Unknown`,
+/// or `Other` if another name has a queue.
 pub(crate) fn serves(names: &[&str], hardware: &str) -> Vec<Serves> {
     let queues: Vec<Option<u32>> = names.iter().map(|name| queue(name, hardware)).collect();
-    let otherwise =
-        if queues.iter().any(Option::is_some) { Serves::Other } else { Serves::Unknown };
-    queues.into_iter().map(|queue| queue.map_or(otherwise, Serves::Queue)).collect()
+    let default = if queues.iter().any(Option::is_some) { Serves::Other } else { Serves::Unknown };
+    queues.into_iter().map(|queue| queue.map_or(default, Serves::Queue)).collect()
 }
 
 /// Returns the queue in a name: `eth0-TxRx-3`, `eth0-rx-3`, `eth0:tx-3`, `virtio0-input.3`,
@@ -43,8 +42,8 @@ fn queue(name: &str, hardware: &str) -> Option<u32> {
     const KINDS: [&str; 10] =
         ["rx", "tx", "txrx", "rxtx", "input", "output", "comp", "fp", "queue", "q"];
     let name = name.split_once('@').map_or(name, |(name, _)| name).to_ascii_lowercase();
-    // A PCI address ends in a number that is not a queue. Intel's flow director calls its interrupt
-    // `fdir-TxRx-0`.
+    // The number at the end of a PCI address is not a queue. `fdir-TxRx-0` is Intel's flow
+    // director.
     let name = if hardware.is_empty() { name } else { name.replace(hardware, "") };
     if name.contains("fdir") {
         return None;

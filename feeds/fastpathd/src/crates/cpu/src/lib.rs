@@ -1,13 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! One plan for IRQs, RPS, XPS, NFQUEUE and Suricata's CPU sets.
 //!
-//! [`Machine::read`] returns the hardware and current values, [`Settings`] the configuration,
-//! [`plan()`] decides, [`differences`] and [`lines()`] list the values to write, [`Attempts`]
-//! schedules retries, [`Found`] keeps earlier values, and [`View`] is the reply for the page. Time
-//! is a parameter, and nothing is written here.
-//!
-//! Module `split` explains roles, `steer` the placement of interrupts and queues, `steering` the
-//! suspension of `OpenWrt`'s packet steering.
+//! [`Machine::read`] reads hardware and current values, [`Settings`] the configuration. [`plan()`]
+//! decides, [`differences`] and [`lines()`] list the values to write, and [`View`] is the reply for
+//! the page.
 
 mod force;
 mod found;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Model of the machine: CPUs, lowest network devices with interrupts, NAPI threads, RPS and XPS
-//! maps, and the file that holds each setting.
+//! Model of the machine: CPUs, network devices with interrupts, NAPI threads, RPS and XPS maps, and
+//! the file of each setting.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -9,113 +9,98 @@ use serde::Serialize;
 
 use crate::set::CpuSet;
 
-/// Capacity of CPUs without a value in the kernel, so that all count as equal.
 pub const FULL_CAPACITY: u32 = 1024;
 
-/// The machine at one moment; [`Machine::read`] reads it from sysfs and procfs.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Machine {
     /// Present CPUs in ascending order.
     pub cpus: Vec<Cpu>,
-    /// Lowest network devices, sorted by name.
+    /// Lowest network devices (see [`Device`]), sorted by name.
     pub devices: Vec<Device>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Cpu {
-    /// Number in the kernel.
     pub cpu: u32,
     pub online: bool,
-    /// Excluded from scheduling by `isolcpus=`, because it is reserved for other work.
+    /// Excluded from scheduling by `isolcpus=`.
     pub isolated: bool,
-    /// Relative strength, about 1024 for the strongest (`cpu_capacity`; big.LITTLE, hybrid x86).
+    /// Relative performance, about 1024 for the fastest CPU (`cpu_capacity`).
     pub capacity: u32,
-    /// Lowest CPU number among its hyperthread siblings, the same for all CPUs of a core.
+    /// Lowest CPU number of the core's hyperthread siblings.
     pub core: u32,
-    /// NUMA node; `None` if the kernel knows no nodes.
+    /// NUMA node. `None` without NUMA.
     pub node: Option<u32>,
 }
 
-/// A lowest network device, with its own queues and interrupts. A DSA switch's conduit is one, its
-/// ports are not; the members of a bond are.
+/// A network device with its own queues and interrupts: the conduit of a DSA switch rather than a
+/// port, the members of a bond rather than the bond.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Device {
     pub name: String,
-    /// Requested devices with packets that pass this one, possibly itself; sorted.
+    /// Requested devices whose packets pass this device, sorted. May include the device itself.
     pub carries: Vec<String>,
-    /// Path of the hardware in sysfs; empty for a virtual device. Two network devices of one
-    /// piece of hardware (two MACs of a `SoC`'s Ethernet block) share interrupts.
+    /// Path of the hardware in sysfs; empty for a virtual device. Two MACs of one `SoC` Ethernet
+    /// block have the same path and share interrupts.
     pub hardware: String,
-    /// NUMA node of the hardware.
     pub node: Option<u32>,
     /// Sorted by number.
     pub irqs: Vec<Irq>,
-    /// Kernel threads that poll it (threaded NAPI), in the order of their NAPI ids.
+    /// Threaded NAPI: the polling kernel threads, in the order of their NAPI ids.
     pub threads: Vec<Thread>,
-    /// `rps_cpus` of each receive queue; `None` if it cannot be read.
+    /// `rps_cpus` of each receive queue. `None` if the file cannot be read.
     pub rx: Vec<Option<CpuSet>>,
-    /// `xps_cpus` of each transmit queue; `None` if the device has only one, which has no map.
+    /// `xps_cpus` of each transmit queue. `None` for a single queue, which has no map.
     pub tx: Vec<Option<CpuSet>>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Irq {
-    /// Number in `/proc/irq/NUMBER`.
     pub number: u32,
-    /// Name given by the driver, as in `/proc/interrupts`; several names are separated by commas.
+    /// Name from `/proc/interrupts`. A shared interrupt has several, separated by commas.
     pub name: String,
-    /// Use of the interrupt, derived from the name.
     pub serves: Serves,
-    /// CPUs on which it may arrive (`smp_affinity`).
+    /// Allowed CPUs (`smp_affinity`).
     pub affinity: CpuSet,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Serves {
-    /// Receive queue, transmit queue, or both, with this number.
+    /// Number of a receive queue, a transmit queue or a queue pair.
     Queue(u32),
-    /// The name has no queue, as on single-queue hardware.
+    /// The name contains no queue, as with single-queue hardware.
     Unknown,
-    /// Something other than a queue: link changes, errors, mailboxes.
+    /// Link changes, errors, mailboxes.
     Other,
 }
 
-/// A kernel thread that polls a device.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Thread {
     pub pid: u32,
-    /// `napi/DEVICE-ID`.
     pub name: String,
-    /// CPUs on which it may run.
     pub affinity: CpuSet,
 }
 
-/// A setting with a set of CPUs as its value.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Knob {
-    /// CPUs on which an interrupt arrives.
     Irq {
         irq: u32,
-        /// The number may belong to another device after a driver was loaded again.
+        /// Detects that the number was reused after a driver reload.
         name: String,
     },
-    /// CPUs that handle the packets of a receive queue; if empty, the CPU where they arrive.
+    /// CPUs that process packets of a receive queue. If empty, the interrupted CPU does.
     Rps {
-        /// Network device.
         device: String,
         queue: u32,
     },
-    /// CPUs that send through a transmit queue.
     Xps {
-        /// Network device.
         device: String,
         queue: u32,
     },
-    /// CPUs on which a polling thread runs.
     Thread {
         pid: u32,
-        /// A process id may be reused.
+        /// Detects that the process id was reused.
         name: String,
     },
 }
@@ -138,7 +123,6 @@ impl Knob {
 }
 
 impl fmt::Display for Knob {
-    /// Formats the knob as the start of a sentence.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Irq { irq, name } if name.is_empty() => write!(f, "interrupt {irq}"),
@@ -165,7 +149,6 @@ impl Thread {
 }
 
 impl Device {
-    /// Returns all settings of the device with their values.
     pub fn knobs(&self) -> impl Iterator<Item = (Knob, &CpuSet)> {
         let irqs = self.irqs.iter().map(|irq| (irq.knob(), &irq.affinity));
         let threads = self.threads.iter().map(|thread| (thread.knob(), &thread.affinity));
@@ -176,13 +159,11 @@ impl Device {
         irqs.chain(threads).chain(rps).chain(xps)
     }
 
-    /// Returns the RPS knob of a receive queue.
     #[must_use]
     pub fn rps(&self, queue: u32) -> Knob {
         Knob::Rps { device: self.name.clone(), queue }
     }
 
-    /// Returns the XPS knob of a transmit queue.
     #[must_use]
     pub fn xps(&self, queue: u32) -> Knob {
         Knob::Xps { device: self.name.clone(), queue }
@@ -195,7 +176,6 @@ impl Machine {
         self.cpus.iter().filter(|cpu| cpu.online).map(|cpu| cpu.cpu).collect()
     }
 
-    /// Returns the CPUs that are online and not isolated.
     #[must_use]
     pub fn usable(&self) -> CpuSet {
         let usable = self.cpus.iter().filter(|cpu| cpu.online && !cpu.isolated);
@@ -207,7 +187,7 @@ impl Machine {
         self.cpus.iter().find(|cpu| cpu.cpu == number)
     }
 
-    /// Returns all settings with their values; a shared interrupt appears once.
+    /// Returns all settings with their values. A shared interrupt appears once.
     #[must_use]
     pub fn knobs(&self) -> BTreeMap<Knob, CpuSet> {
         let all = self.devices.iter().flat_map(Device::knobs);

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The whole CPU plan: roles of CPUs (`split.rs`), interrupts and queues (`steer.rs`), and
-//! Suricata's queues and CPU sets.
+//! The CPU plan: roles (`split.rs`), interrupts and queues (`steer.rs`), and Suricata's CPU sets.
 
 use std::collections::BTreeMap;
 
@@ -14,7 +13,6 @@ use crate::split::{Split, split};
 use crate::steer::steer;
 
 config::coded! {
-    /// Why nothing is pinned.
     pub enum PlanReason {
         Disabled = "disabled", "disabled in the configuration";
         OneCpu = "one-cpu",
@@ -22,51 +20,42 @@ config::coded! {
     }
 }
 
-/// Planned state, made by [`plan()`] and applied by [`crate::lines()`] and, for Suricata's part, by
-/// its configuration.
+/// Planned state.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct CpuPlan {
-    /// Enabled in the configuration.
     pub enabled: bool,
-    /// Something is pinned.
+    /// Interrupts, queues and threads are pinned.
     pub active: bool,
-    /// Why nothing is pinned; empty while active.
+    /// Why nothing is pinned. Empty for an active plan.
     pub why: Cause,
-    /// How the CPUs were divided.
     pub profile: Profile,
-    /// CPUs of each role.
     pub split: Split,
-    /// Queues and threads of Suricata.
     pub suricata: Suricata,
-    /// CPUs of every interrupt, queue and polling thread; empty while inactive.
+    /// CPUs of every interrupt, queue and polling thread. Empty for an inactive plan.
     pub wants: BTreeMap<Knob, CpuSet>,
 }
 
 /// Suricata's part of the plan.
 ///
-/// Queue *i* belongs to `workers[i]` because of how Suricata 8 assigns CPUs: with run mode
-/// `workers` it starts the thread of each queue in the order of the queues and waits for it, and
-/// with `mode: exclusive` each thread takes the next higher CPU of `worker-cpu-set`. The list is
-/// therefore ascending, and `threads:` of the set must not be given.
+/// Queue *i* belongs to `workers[i]`: Suricata 8 in run mode `workers` starts the thread of each
+/// queue in order, and with `mode: exclusive` each thread takes the next higher CPU of
+/// `worker-cpu-set`. The list must therefore be ascending, without `threads:` in the set.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Suricata {
-    /// `threading.set-cpu-affinity`; if false, the sets below must not be written.
+    /// `threading.set-cpu-affinity`. If false, the sets below must not be written.
     pub pinned: bool,
-    /// Number of NFQUEUEs and of workers; 0 while inspection is not wanted.
+    /// Number of NFQUEUEs and workers; 0 without inspection.
     pub queues: u16,
-    /// `worker-cpu-set`, mode exclusive: the CPU of each queue's worker, in queue order. While
-    /// nothing is pinned, only their number counts.
+    /// `worker-cpu-set`, mode exclusive: the CPU of each queue's worker, in queue order. If nothing
+    /// is pinned, only the length matters.
     pub workers: Vec<u32>,
-    /// `management-cpu-set`, mode balanced: flow manager and recycler, counters, the command
-    /// socket. The sets for receive and verdict get these CPUs, too. They have no threads in run
-    /// mode `workers`, but a thread of a later Suricata must not run on a forwarding CPU.
+    /// `management-cpu-set`, mode balanced: flow manager, recycler, counters, command socket. The
+    /// receive and verdict sets get the same CPUs, so that a later Suricata with such threads does
+    /// not use a forwarding CPU.
     pub management: CpuSet,
 }
 
-/// Returns the plan for a machine. Without `inspection` (IPS off), all CPUs forward.
-///
-/// # Errors
-/// Fails if the settings do not fit the machine, see [`Settings::check`].
+/// Plans a machine. Without `inspection` (IPS off), all CPUs forward.
 pub fn plan(
     machine: &Machine,
     settings: &Settings,
@@ -76,7 +65,7 @@ pub fn plan(
     if !problems.is_empty() {
         return Err(problems);
     }
-    // A disabled plan still has the number of queues.
+    // A disabled plan still needs the number of queues.
     let defaults = Settings::default();
     let split = split(machine, if settings.enabled { settings } else { &defaults }, inspection);
     let active = settings.enabled && !split.shared;
@@ -99,8 +88,8 @@ pub fn plan(
 
 fn suricata(split: &Split, active: bool) -> Suricata {
     let queues = u16::try_from(split.inspection.len()).unwrap_or(u16::MAX);
-    let shares = split.control.is_empty();
-    let management = if shares { &split.inspection } else { &split.control };
+    let shares_inspection = split.control.is_empty();
+    let management = if shares_inspection { &split.inspection } else { &split.control };
     Suricata {
         pinned: active && queues > 0,
         queues,

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Reads the machine from sysfs and procfs below a root: CPUs, the devices below a port (DSA
-//! conduit, bond members), their interrupts (`msi_irqs`, or by name), NAPI threads, queues.
+//! Reads the machine from sysfs and procfs.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -14,41 +13,25 @@ use crate::interrupts::{self, owned};
 use crate::machine::{Cpu, Device, FULL_CAPACITY, Irq, Machine, Thread};
 use crate::set::CpuSet;
 
-/// Why the machine could not be read.
 #[derive(Debug, Error)]
 pub enum ReadError {
-    /// A file that every kernel has cannot be read.
+    /// A file that exists on every kernel cannot be read.
     #[error("read {path}")]
-    Unreadable {
-        /// Path that includes the root.
-        path: PathBuf,
-        source: io::Error,
-    },
-    /// A file has invalid contents.
+    Unreadable { path: PathBuf, source: io::Error },
     #[error("read {path}: '{text}' {what}")]
-    Malformed {
-        /// Path that includes the root.
-        path: PathBuf,
-        /// Contents of the file.
-        text: String,
-        what: config::Fault,
-    },
+    Malformed { path: PathBuf, text: String, what: config::Fault },
 }
 
 impl Machine {
-    /// Reads CPUs, and the network devices that packets of `devices` pass: the devices themselves,
-    /// or the devices below them (`lower_*` links: a DSA port's conduit, a bond's members). Skips
-    /// devices that do not exist or vanish meanwhile.
-    ///
-    /// # Errors
-    /// Fails if the kernel's list of CPUs cannot be read.
+    /// Reads the CPUs and the network devices that packets of `devices` pass. Stacked devices
+    /// (`lower_*` links) are replaced by their lowest devices. Skips missing devices.
     pub fn read(root: &Path, devices: &BTreeSet<String>) -> Result<Self, ReadError> {
         let root = Root(root);
         let cpus = root.cpus()?;
         let mut carried: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
         for device in devices {
-            for undermost in root.undermost(device) {
-                carried.entry(undermost).or_default().insert(device.clone());
+            for lowest in root.lowest(device) {
+                carried.entry(lowest).or_default().insert(device.clone());
             }
         }
         let names = interrupts::names(&root.text("/proc/interrupts").unwrap_or_default());
@@ -69,7 +52,7 @@ impl Root<'_> {
         fs::read_to_string(self.path(path)).map(|text| text.trim_end().to_owned())
     }
 
-    /// Returns the value of a file, if the file exists and is valid.
+    /// Returns the value of a file. `None` if the file is missing or invalid.
     fn value<T: FromStr>(&self, path: &str) -> Option<T> {
         self.text(path).ok()?.trim().parse().ok()
     }
@@ -78,7 +61,7 @@ impl Root<'_> {
         CpuSet::from_mask(&self.text(path).ok()?).ok()
     }
 
-    /// Returns the names in a folder; empty if it does not exist.
+    /// Lists a directory, sorted. Empty if the directory does not exist.
     fn names(&self, path: &str) -> Vec<String> {
         let entries = fs::read_dir(self.path(path)).into_iter().flatten().flatten();
         let names = entries.filter_map(|entry| entry.file_name().into_string().ok());
@@ -95,7 +78,7 @@ impl Root<'_> {
         const CPUS: &str = "/sys/devices/system/cpu";
         let present = self.list(&format!("{CPUS}/present"))?;
         let online = self.list(&format!("{CPUS}/online"))?;
-        // The file does not exist without CONFIG_CPU_ISOLATION.
+        // Missing without CONFIG_CPU_ISOLATION.
         let isolated: CpuSet = self.value(&format!("{CPUS}/isolated")).unwrap_or_default();
         let nodes = self.nodes();
         let cpu = |cpu: u32| {
@@ -125,8 +108,7 @@ impl Root<'_> {
         self.names(NODES).into_iter().filter_map(node).collect()
     }
 
-    /// Returns the devices at the bottom of this one; itself if there are none.
-    fn undermost(&self, device: &str) -> BTreeSet<String> {
+    fn lowest(&self, device: &str) -> BTreeSet<String> {
         let (mut found, mut seen) = (BTreeSet::new(), BTreeSet::new());
         let mut open = vec![device.to_owned()];
         while let Some(device) = open.pop() {
@@ -174,7 +156,7 @@ impl Root<'_> {
         path.strip_prefix(root).unwrap_or(path).to_string_lossy().into_owned()
     }
 
-    /// Returns the map of each queue. The file of a single transmit queue cannot be read.
+    /// Returns the map of each queue. The kernel has no readable map for a single transmit queue.
     fn queues(&self, folder: &str, kind: &str, file: &str) -> Vec<Option<CpuSet>> {
         let names = self.names(&format!("{folder}/queues"));
         let queues = names.iter().filter(|name| name.starts_with(kind)).count();
@@ -190,32 +172,32 @@ impl Root<'_> {
         names: &BTreeMap<u32, String>,
     ) -> Vec<Irq> {
         let base = hardware.map(base_name).unwrap_or_default();
-        let of_bus = hardware.map(bus_irqs).unwrap_or_default();
-        let mine: Vec<(u32, &str)> = names
+        let assigned = hardware.map(bus_irqs).unwrap_or_default();
+        let own: Vec<(u32, &str)> = names
             .iter()
             .filter(|(number, name)| {
-                let by_name = of_bus.is_empty() && (owned(name, device) || owned(name, &base));
-                of_bus.contains(number) || (hardware.is_some() && by_name)
+                let by_name = assigned.is_empty() && (owned(name, device) || owned(name, &base));
+                assigned.contains(number) || (hardware.is_some() && by_name)
             })
             .map(|(number, name)| (*number, name.as_str()))
             .collect();
-        let texts: Vec<&str> = mine.iter().map(|(_, name)| *name).collect();
+        let texts: Vec<&str> = own.iter().map(|(_, name)| *name).collect();
         let serves = interrupts::serves(&texts, &base);
         let irq = |((number, name), serves)| {
             let affinity = self.mask(&format!("/proc/irq/{number}/smp_affinity"))?;
             Some(Irq { number, name: String::from(name), serves, affinity })
         };
-        mine.into_iter().zip(serves).filter_map(irq).collect()
+        own.into_iter().zip(serves).filter_map(irq).collect()
     }
 
-    /// Returns threads `napi/DEVICE-ID` as device, id and thread, sorted by id.
+    /// Returns threads named `napi/DEVICE-ID` as (device, id, thread), sorted by id.
     fn threads(&self) -> Vec<(String, u64, Thread)> {
         let thread = |pid: String| {
             let pid: u32 = pid.parse().ok()?;
             let name = self.text(&format!("/proc/{pid}/comm")).ok()?;
             let (device, id) = name.strip_prefix("napi/")?.rsplit_once('-')?;
             let (device, id) = (device.to_owned(), id.parse().ok()?);
-            let affinity = self.allowed(pid)?;
+            let affinity = self.affinity_of(pid)?;
             Some((device, id, Thread { pid, name, affinity }))
         };
         let mut threads: Vec<_> = self.names("/proc").into_iter().filter_map(thread).collect();
@@ -223,7 +205,7 @@ impl Root<'_> {
         threads
     }
 
-    fn allowed(&self, pid: u32) -> Option<CpuSet> {
+    fn affinity_of(&self, pid: u32) -> Option<CpuSet> {
         let status = self.text(&format!("/proc/{pid}/status")).ok()?;
         status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:"))?.parse().ok()
     }
@@ -238,9 +220,8 @@ fn driver(hardware: Option<&Path>) -> String {
     link.as_deref().map(base_name).unwrap_or_default()
 }
 
-/// Returns the device and its parents: a virtio device on its PCI function, a USB adapter on its
-/// host controller. Ends with the first PCI function, because bridges above it have interrupts for
-/// their own ends.
+/// Returns the device and its parents, such as virtio device and PCI function, up to the first PCI
+/// function. PCI bridges above have their own interrupts.
 fn chain(hardware: &Path) -> Vec<&Path> {
     let mut chain = Vec::new();
     for path in hardware.ancestors().take_while(|path| base_name(path) != "devices") {
@@ -254,12 +235,12 @@ fn chain(hardware: &Path) -> Vec<&Path> {
 }
 
 fn node(hardware: &Path) -> Option<u32> {
-    // -1 without a node, which does not parse.
+    // Without a node, the file has -1, which does not parse.
     let read = |path: &Path| fs::read_to_string(path.join("numa_node")).ok()?.trim().parse().ok();
     chain(hardware).into_iter().find_map(read)
 }
 
-/// Returns the interrupts assigned by the bus. Platform devices have none here.
+/// Returns the interrupts that the bus assigned. Empty for platform devices.
 fn bus_irqs(hardware: &Path) -> BTreeSet<u32> {
     for path in chain(hardware) {
         let msi = fs::read_dir(path.join("msi_irqs")).into_iter().flatten().flatten();

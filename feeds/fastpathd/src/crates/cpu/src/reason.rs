@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Describes a difference from the plan as a reason with a code.
 
 use config::Cause;
 
@@ -31,7 +30,6 @@ config::coded! {
         Rejected { difference: String, said: String } = "rejected",
             "{difference}; rejected by the kernel: {said}";
         Ignored { difference: String } = "ignored", "{difference}; the kernel ignored the value";
-        // Usual causes of a refusal.
         IrqFixed { refusal: String } = "irq-fixed",
             "{refusal}; some drivers and interrupt controllers keep an interrupt where it is, and \
              irqbalance moves it again";
@@ -43,7 +41,7 @@ config::coded! {
 }
 
 impl Difference {
-    /// Returns the difference as a sentence without full stop.
+    /// Describes the difference as a sentence without full stop.
     #[must_use]
     pub fn reason(&self) -> DifferenceReason {
         let (have, wanted) = (listed(&self.have), listed(&self.wanted));
@@ -67,7 +65,6 @@ impl Difference {
         }
     }
 
-    /// Returns the cause, with the reason if the kernel refused the planned value.
     #[must_use]
     pub fn cause(&self, refused: Option<&Refused>) -> Cause {
         let cause = self.reason().cause();
@@ -104,7 +101,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn rps_and_xps_are_described_as_off_or_on() {
+    fn describes_rps_and_xps_as_off_or_on() {
         let text = |knob: Knob, have: &str, wanted: &str| {
             let set = |text: &str| text.parse().expect("a set");
             Difference { knob, have: set(have), wanted: set(wanted) }.reason().to_string()
@@ -125,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn a_refusal_names_all_its_codes() {
+    fn a_refusal_has_the_codes_of_all_its_causes() {
         let knob = Knob::Thread { pid: 9, name: "napi/eth0-5".into() };
         let set = |text: &str| text.parse::<CpuSet>().expect("a set");
         let (have, wanted) = (set("0-3"), set("1"));

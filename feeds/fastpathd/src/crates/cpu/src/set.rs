@@ -8,10 +8,10 @@ use std::str::FromStr;
 use config::Fault;
 use serde::{Serialize, Serializer};
 
-/// Largest CPU number accepted: the kernel's own limit (`NR_CPUS` of x86-64 is at most 8192).
-const LARGEST: u32 = 8191;
+/// Largest CPU number: the kernel's own limit (`NR_CPUS` of x86-64 is at most 8192).
+const MAX_CPU: u32 = 8191;
 
-/// A set of CPU numbers. Displays as the kernel's list form; the empty set as empty text.
+/// A set of CPU numbers, displayed in the kernel's list form.
 #[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct CpuSet(BTreeSet<u32>);
 
@@ -40,12 +40,10 @@ impl CpuSet {
         self.0.insert(cpu);
     }
 
-    /// Returns the CPUs in ascending order.
     pub fn iter(&self) -> impl Iterator<Item = u32> + '_ {
         self.0.iter().copied()
     }
 
-    /// Returns the lowest CPU.
     #[must_use]
     pub fn first(&self) -> Option<u32> {
         self.0.first().copied()
@@ -66,8 +64,8 @@ impl CpuSet {
         self.0.difference(&other.0).copied().collect()
     }
 
-    /// Returns the mask as the kernel prints it: hexadecimal, a comma before every 32 bits, no
-    /// leading zeros; `0` for the empty set.
+    /// Formats the mask as the kernel prints it: hexadecimal, groups of 32 bits separated by
+    /// commas, no leading zeros, `0` for the empty set.
     #[must_use]
     pub fn mask(&self) -> String {
         let Some(&largest) = self.0.last() else { return "0".to_owned() };
@@ -83,10 +81,7 @@ impl CpuSet {
         text
     }
 
-    /// Parses a mask as the kernel prints it, with or without leading zeros.
-    ///
-    /// # Errors
-    /// Returns the defect as text that follows the value.
+    /// Parses a mask in the kernel's format. Leading zeros are optional.
     pub fn from_mask(text: &str) -> Result<Self, String> {
         let wrong = || "is not a CPU mask such as f or 1,00000000".to_owned();
         let text = text.trim();
@@ -104,7 +99,7 @@ impl CpuSet {
                 set.0.extend((0..4).filter(|bit| bits & (1 << bit) != 0).map(|bit| base + bit));
             }
         }
-        if set.0.last().is_some_and(|last| *last > LARGEST) { Err(wrong()) } else { Ok(set) }
+        if set.0.last().is_some_and(|last| *last > MAX_CPU) { Err(wrong()) } else { Ok(set) }
     }
 }
 
@@ -138,7 +133,7 @@ impl fmt::Display for CpuSet {
 impl FromStr for CpuSet {
     type Err = Fault;
 
-    /// Parses the kernel's list form, without strides (`0-15:2/4`). Empty text is the empty set.
+    /// Parses the kernel's list form, except strides (`0-15:2/4`).
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let text = text.trim();
         let mut set = Self::new();
@@ -159,7 +154,7 @@ fn number(text: &str) -> Result<u32, Fault> {
     if digits.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
         return Err(Fault::CpuList);
     }
-    digits.parse().ok().filter(|cpu| *cpu <= LARGEST).ok_or(Fault::CpuLargest { largest: LARGEST })
+    digits.parse().ok().filter(|cpu| *cpu <= MAX_CPU).ok_or(Fault::CpuLargest { largest: MAX_CPU })
 }
 
 impl Serialize for CpuSet {

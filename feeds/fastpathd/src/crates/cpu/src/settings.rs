@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Section `cpu` of `/etc/config/fastpath`: options, defaults, profiles, and whether its lists fit
-//! the machine.
+//! Section `cpu` of `/etc/config/fastpath`.
 
 use config::{Fault, Package, Problem, Section, switch};
 use serde::Serialize;
@@ -9,11 +8,11 @@ use crate::machine::Machine;
 use crate::set::CpuSet;
 
 config::named! {
-    /// How CPUs are divided while inspection is wanted and no lists are given.
+    /// How CPUs are divided between forwarding and inspection if no lists are given.
     #[derive(Default, Serialize)]
     #[serde(rename_all = "lowercase")]
     pub enum Profile from text {
-        /// Half of the cores each; of unequal cores, the strong ones inspect.
+        /// Half of the cores each. On big.LITTLE, the strong cores inspect.
         #[default]
         Auto = "auto",
         /// Three quarters of the cores forward.
@@ -23,20 +22,16 @@ config::named! {
     }
 }
 
-/// Section `cpu`, checked as far as possible without the machine.
+/// Section `cpu`, before the check against the machine.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Settings {
-    /// If false, nothing on the machine is changed, and Suricata's threads are not pinned.
+    /// If false, nothing is pinned.
     pub enabled: bool,
-    /// CPUs that forward; `None` if planned.
+    /// `None` lets the planner choose, here and below.
     pub forwarding: Option<CpuSet>,
-    /// CPUs that inspect; `None` if planned.
     pub inspection: Option<CpuSet>,
-    /// CPUs for Suricata's management threads; `None` if planned.
     pub control: Option<CpuSet>,
-    /// How the remaining CPUs are divided.
     pub profile: Profile,
-    /// Name of the section, for problems found later.
     pub section: String,
 }
 
@@ -54,7 +49,7 @@ impl Default for Settings {
 }
 
 impl Settings {
-    /// Reads section `cpu` of the package, which records its problems.
+    /// Reads section `cpu` and records its problems in the package.
     #[must_use]
     pub fn read(package: &mut Package<'_>) -> Self {
         let mut settings = Self::default();
@@ -65,13 +60,13 @@ impl Settings {
             settings.forwarding = section.value("forwarding", list);
             settings.inspection = section.value("inspection", list);
             settings.control = section.value("control", list);
-            settings.overlap(&mut section);
+            settings.check_overlap(&mut section);
             package.close(section);
         }
         settings
     }
 
-    fn overlap(&self, section: &mut Section<'_>) {
+    fn check_overlap(&self, section: &mut Section<'_>) {
         let (Some(forwarding), Some(inspection)) = (&self.forwarding, &self.inspection) else {
             return;
         };
@@ -82,9 +77,9 @@ impl Settings {
         }
     }
 
-    /// Returns settings that this machine cannot fulfil; empty while the plan is disabled.
+    /// Returns settings that do not fit the machine. Empty if the plan is disabled.
     ///
-    /// Without `inspection`, the CPUs of the lists only have to exist and be online.
+    /// Without `inspection`, the listed CPUs only have to be online.
     #[must_use]
     pub fn check(&self, machine: &Machine, inspection: bool) -> Vec<Problem> {
         let mut problems = Vec::new();
@@ -98,21 +93,21 @@ impl Settings {
         ];
         for (option, list) in lists {
             let Some(list) = list else { continue };
-            if let Some(fault) = missing(list, machine) {
+            if let Some(fault) = unavailable(list, machine) {
                 problems.push(self.problem(option, list, fault));
             }
         }
-        // A single CPU does everything, regardless of the lists.
+        // A single CPU does everything, so the lists have no effect.
         if problems.is_empty() && inspection && self.pool(machine).len() > 1 {
-            problems.extend(self.none_left(machine));
-            problems.extend(self.control_forwards());
-            problems.extend(self.beyond_suricata(machine));
+            problems.extend(self.role_without_cpu(machine));
+            problems.extend(self.control_overlap());
+            problems.extend(self.unpinnable(machine));
         }
         problems
     }
 
-    /// Returns the CPUs that may be used; isolated ones only if they are named. If there are no
-    /// others, returns the CPUs that are online.
+    /// Returns the CPUs that the plan may use. Isolated CPUs count only if a list names them, or if
+    /// no other CPU is online.
     pub(crate) fn pool(&self, machine: &Machine) -> CpuSet {
         let lists = [&self.forwarding, &self.inspection, &self.control];
         let named = lists.into_iter().flatten();
@@ -130,9 +125,9 @@ impl Settings {
         }
     }
 
-    /// Reports a list that leaves no CPU for the other roles. Inspection may share CPUs with
-    /// control, forwarding with neither.
-    fn none_left(&self, machine: &Machine) -> Option<Problem> {
+    /// Reports a list that leaves no CPU for another role. Inspection and control may share CPUs;
+    /// forwarding needs its own.
+    fn role_without_cpu(&self, machine: &Machine) -> Option<Problem> {
         let usable = machine.usable();
         let (option, list, left, fault) = match (&self.forwarding, &self.inspection, &self.control)
         {
@@ -152,21 +147,21 @@ impl Settings {
         left.is_empty().then(|| self.problem(option, list, fault))
     }
 
-    fn control_forwards(&self) -> Option<Problem> {
+    fn control_overlap(&self) -> Option<Problem> {
         let (control, forwarding) = (self.control.as_ref()?, self.forwarding.as_ref()?);
         let both = control.intersection(forwarding);
         let fault = Fault::CpusOverlap { cpus: both.to_string() };
         (!both.is_empty()).then(|| self.problem("control", control, fault))
     }
 
-    /// Reports CPUs that Suricata cannot pin. It searches CPUs 0 to (number online - 1), and a
-    /// thread with a higher CPU runs anywhere. That happens only if a CPU in between is offline.
-    fn beyond_suricata(&self, machine: &Machine) -> Option<Problem> {
+    /// Reports CPUs that Suricata cannot pin: it pins threads only to CPUs 0 to (number online -
+    /// 1). Higher numbers are online only if a lower CPU is offline.
+    fn unpinnable(&self, machine: &Machine) -> Option<Problem> {
         let list = self.inspection.as_ref()?;
-        let beyond: CpuSet =
+        let unpinnable_cpus: CpuSet =
             list.iter().filter(|cpu| *cpu as usize >= machine.online().len()).collect();
-        let fault = Fault::CpusUnpinned { cpus: beyond.to_string() };
-        (!beyond.is_empty()).then(|| self.problem("inspection", list, fault))
+        let fault = Fault::CpusUnpinned { cpus: unpinnable_cpus.to_string() };
+        (!unpinnable_cpus.is_empty()).then(|| self.problem("inspection", list, fault))
     }
 }
 
@@ -174,7 +169,7 @@ fn list(text: &str) -> Result<CpuSet, Fault> {
     text.parse()
 }
 
-fn missing(list: &CpuSet, machine: &Machine) -> Option<Fault> {
+fn unavailable(list: &CpuSet, machine: &Machine) -> Option<Fault> {
     let present: CpuSet = machine.cpus.iter().map(|cpu| cpu.cpu).collect();
     let absent = list.difference(&present);
     if !absent.is_empty() {

@@ -1,31 +1,26 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Assigns interrupts, NAPI threads and queues (RPS, XPS) to the forwarding CPUs that `split.rs`
-//! chose.
+//! Assigns interrupts, NAPI threads and queues (RPS, XPS) to the forwarding CPUs.
 //!
-//! The forwarding CPUs form a row: one CPU of each core first, strong cores first, siblings last. A
-//! device with a NUMA node uses only the CPUs of its node, if there are any. Queue *q* of a device
-//! belongs to the row's CPU (start + *q*) modulo its length. The next device on other hardware
-//! starts where this one ended, so that two ports of a small router get a CPU each.
+//! The forwarding CPUs are ordered in a row: one CPU of each core first, strong cores first,
+//! siblings last. A device with a NUMA node uses the CPUs of its node, if any of them forward.
+//! Queue *q* of a device belongs to CPU (start + *q*) of the row, modulo its length. Each further
+//! device continues where the last one ended, so that two single-queue ports get a CPU each.
 //!
-//! * **Interrupts** go to their queue's CPU, receive and transmit alike, because memory freed after
-//!   transmission was touched on that CPU before. If names have no queue (`15100000.ethernet` three
-//!   times), all go to one CPU with a single receive queue, and otherwise are dealt out in order.
-//!   Link and error interrupts stay where they are.
-//! * **RPS** is off (empty mask) if the hardware has a queue for each CPU of the row, because a
-//!   second hop would only cost an interrupt between CPUs. With fewer queues, queue *q* gets every
-//!   CPU of the row that is *q* modulo the number of queues, except the CPU of its interrupt, which
-//!   is busy with the driver and GRO. On a row of one CPU it is off. The flowtable's hook runs
-//!   after RPS, so offloaded flows are spread, too. Without a known interrupt, a device's packets
-//!   are sent to the whole row, because they may arrive on an inspection CPU.
-//! * **XPS**: the row's CPUs send through the queues in order, so that a CPU gets the interrupt of
-//!   the queue it fills. All other CPUs follow likewise, because Suricata's verdict continues in
-//!   the worker's thread, which then sends the packet. With a queue for each CPU, none waits for
-//!   another's lock; queues beyond that belong to their interrupt's CPU.
-//! * **Threaded NAPI** (`OpenWrt` enables it for `mtk_soc_eth`): the interrupt only wakes a kernel
-//!   thread, which gets the interrupt's CPU.
+//! * **Interrupts** go to the CPU of their queue. Transmit interrupts go there, too, because that
+//!   CPU has touched the memory that they free. If names have no queue (`15100000.ethernet` three
+//!   times), interrupts are distributed in order. Link and error interrupts are not moved.
+//! * **RPS** is off (empty mask) if the hardware has a queue for each CPU of the row, which makes
+//!   another hop useless. With fewer queues, queue *q* gets every CPU of the row that is *q* modulo
+//!   the number of queues, except the CPU of its interrupt, which is busy with the driver and GRO.
+//!   The flowtable's hook runs after RPS, so offloaded flows are distributed, too. A device without
+//!   a known interrupt gets the whole row, because packets may arrive on an inspection CPU.
+//! * **XPS**: the row's CPUs, then all others, send through the queues in order. Inspection CPUs
+//!   need queues, because a worker sends the packet that it accepts. Queues beyond the number of
+//!   CPUs belong to the CPU of their interrupt.
+//! * **Threaded NAPI** (`OpenWrt` enables it for `mtk_soc_eth`): the polling thread gets the CPU of
+//!   its interrupt.
 //!
-//! `rps_flow_cnt` (RFS) is left alone: it steers packets to the CPU of a local socket's reader, and
-//! a forwarded packet has none.
+//! `rps_flow_cnt` (RFS) is unchanged, because it affects only packets for local sockets.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -33,7 +28,6 @@ use std::collections::BTreeMap;
 use crate::machine::{Device, Knob, Machine, Serves};
 use crate::set::CpuSet;
 
-/// Returns the value of every knob for these forwarding CPUs.
 #[must_use]
 pub(crate) fn steer(machine: &Machine, forwarding: &CpuSet) -> BTreeMap<Knob, CpuSet> {
     let mut wants = BTreeMap::new();
@@ -57,19 +51,18 @@ pub(crate) fn steer(machine: &Machine, forwarding: &CpuSet) -> BTreeMap<Knob, Cp
     wants
 }
 
-/// Returns the forwarding CPUs for a device on `node`, in the order in which they get queues.
+/// Returns the forwarding CPUs for a device on `node`, in the order of assignment.
 fn row(machine: &Machine, forwarding: &CpuSet, node: Option<u32>) -> Vec<u32> {
     let all: Vec<_> = machine.cpus.iter().filter(|cpu| forwarding.contains(cpu.cpu)).collect();
-    let near: Vec<_> =
+    let on_node: Vec<_> =
         all.iter().copied().filter(|cpu| node.is_some() && cpu.node == node).collect();
-    let mut row = if near.is_empty() { all } else { near };
+    let mut row = if on_node.is_empty() { all } else { on_node };
     row.sort_by_key(|cpu| (cpu.cpu != cpu.core, Reverse(cpu.capacity), cpu.cpu));
     row.into_iter().map(|cpu| cpu.cpu).collect()
 }
 
 struct Steered<'a> {
     device: &'a Device,
-    /// Not empty.
     row: &'a [u32],
     start: usize,
 }
@@ -83,15 +76,15 @@ impl Steered<'_> {
                 Serves::Queue(queue) => self.cpu(queue as usize),
                 Serves::Unknown => {
                     unknown += 1;
-                    self.dealt(unknown - 1)
+                    self.cpu_by_index(unknown - 1)
                 }
                 Serves::Other => continue,
             };
-            // An interrupt shared with an earlier device keeps its CPU.
+            // A shared interrupt keeps the CPU that an earlier device assigned.
             wants.entry(irq.knob()).or_insert_with(|| CpuSet::from_iter([cpu]));
         }
         for (index, thread) in device.threads.iter().enumerate() {
-            let cpu = self.dealt(index);
+            let cpu = self.cpu_by_index(index);
             wants.entry(thread.knob()).or_insert_with(|| CpuSet::from_iter([cpu]));
         }
         for (queue, have) in (0..).zip(&device.rx) {
@@ -107,13 +100,11 @@ impl Steered<'_> {
         }
     }
 
-    /// Returns the CPU of a queue.
     fn cpu(&self, queue: usize) -> u32 {
         self.row[(self.start + queue) % self.row.len()]
     }
 
-    /// Returns the CPU of an interrupt or thread by its place in the order.
-    fn dealt(&self, index: usize) -> u32 {
+    fn cpu_by_index(&self, index: usize) -> u32 {
         self.cpu(index % self.device.rx.len().max(1))
     }
 

@@ -11,23 +11,18 @@ use crate::set::CpuSet;
 use crate::settings::Profile;
 use crate::steering::{Hook, Steering};
 
-/// Role of a CPU.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum CpuRole {
-    /// Interrupts and softirqs of the network devices.
     Forwarding,
-    /// One of Suricata's workers.
     Inspection,
-    /// Suricata's management threads.
     Control,
-    /// Everything: there is only one CPU, or the plan is disabled.
+    /// Does everything: there is only one CPU, or the plan is inactive.
     Shared,
-    /// Not used by the plan: offline, isolated, or in no list.
+    /// Offline, isolated, or in no list.
     Unused,
 }
 
-/// The plan, the current state, and the differences.
 #[derive(Debug, Clone, Serialize)]
 pub struct View {
     enabled: bool,
@@ -127,7 +122,7 @@ struct DifferenceView {
 }
 
 impl View {
-    /// Builds the reply. `machine` is the last reading, `refused` is from [`crate::Attempts`].
+    /// Builds the reply. `refused` is from [`crate::Attempts`].
     #[must_use]
     pub fn new(
         plan: &CpuPlan,
@@ -169,7 +164,6 @@ impl View {
     }
 }
 
-/// Returns the role of a CPU in the plan.
 #[must_use]
 pub fn role(plan: &CpuPlan, cpu: &Cpu) -> CpuRole {
     let split = &plan.split;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The packages, sections and options of UCI that the daemon may read: all of `fastpath`, parts of
+//! Parts of UCI that the daemon may read: all of `fastpath`, and some sections and options of
 //! `firewall`, `network` and `sqm`.
 
 use plugin::Map;
@@ -7,9 +7,7 @@ use serde_json::Value;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Keep {
-    /// The whole package.
     All,
-    /// Sections of these types, with these options.
     Sections(&'static [(&'static str, Options)]),
 }
 
@@ -19,12 +17,12 @@ pub(crate) enum Options {
     Named(&'static [&'static str]),
 }
 
-/// Returns the parts of `config` that the daemon may read; `None` if it may not read the package.
-pub(crate) fn of(config: &str) -> Option<Keep> {
+/// Returns the parts of `config` that the daemon may read. `None` if it may not read the package.
+pub(crate) fn readable(config: &str) -> Option<Keep> {
     use Options::Named;
     match config {
         "fastpath" => Some(Keep::All),
-        // Rules and redirects are complete, because `config::exposure` considers all their options.
+        // All options of rules and redirects, because `config::exposure` checks them.
         "firewall" => Some(Keep::Sections(&[
             ("defaults", Named(&["enabled", "flow_offloading", "input", "forward"])),
             (
@@ -39,14 +37,14 @@ pub(crate) fn of(config: &str) -> Option<Keep> {
             ("redirect", Options::All),
             ("ipset", Named(&["name", "match", "entry", "family"])),
         ])),
-        // Shows whether SQM already shapes the WAN.
+        // Reveals whether SQM already shapes the WAN.
         "sqm" => Some(Keep::Sections(&[("queue", Named(&["enabled", "interface"]))])),
         "network" => Some(Keep::Sections(&[("globals", Named(&["packet_steering"]))])),
         _ => None,
     }
 }
 
-/// Reduces a package to the sections and options of `keep`. Metadata such as `.type` stays.
+/// Reduces a package to the sections and options of `keep`. Metadata such as `.type` is kept.
 pub(crate) fn cut(values: &Map, keep: Keep) -> Map {
     let Keep::Sections(kinds) = keep else { return values.clone() };
     let cut = |(name, section): (&String, &Value)| {
@@ -76,7 +74,7 @@ mod tests {
     }
 
     fn kept(config: &str, values: Value) -> Value {
-        Value::Object(cut(&map(values), of(config).unwrap()))
+        Value::Object(cut(&map(values), readable(config).unwrap()))
     }
 
     #[test]
@@ -108,7 +106,7 @@ mod tests {
         assert_eq!(kept("firewall", firewall), expected);
     }
 
-    /// The daemon judges the excerpt; the page and the doctor judge the whole file.
+    /// The daemon checks the excerpt for exposures; the page and the doctor check the whole file.
     #[test]
     fn the_excerpt_has_the_exposures_of_the_whole_file() {
         let firewall = json!({
@@ -159,7 +157,7 @@ mod tests {
         let own = json!({"et": {".type": "source", "url": "https://me:secret@h.example/"}});
         assert_eq!(kept("fastpath", own.clone()), own);
         for other in ["wireless", "rpcd", "system", "", "../shadow"] {
-            assert_eq!(of(other), None, "{other}");
+            assert_eq!(readable(other), None, "{other}");
         }
     }
 }

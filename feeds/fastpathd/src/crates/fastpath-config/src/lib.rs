@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! The ubus object `fastpath.config`, through which the unprivileged daemon reads UCI.
 //!
-//! Granting the daemon rpcd's `uci` object would expose the passwords of PPPoE and Wi-Fi: without a
-//! session `uci get` checks nothing, and ubusd grants methods, not packages. This object returns
-//! only committed options that the daemon needs. ubusd lets root and `fastpath` call it; no role of
-//! rpcd includes it, so web clients cannot.
+//! Access to rpcd's `uci` object would expose the passwords of PPPoE and Wi-Fi, because ubusd
+//! grants methods, not packages. This object returns only committed options that the daemon needs.
+//! ubusd lets root and `fastpath` call it; no role of rpcd includes it, so web clients cannot.
 
 mod excerpt;
 #[cfg(feature = "fuzz")]
@@ -13,15 +12,15 @@ pub mod fuzz;
 use plugin::{Call, CallReason, Map, Object, Refusal, Rights, UciSession, map, method};
 use serde_json::Value;
 
-/// Method `get {config}` answers `{values}` in the form of `uci get`, reduced to the packages,
-/// sections and options that the daemon may read; `{}` if the file does not exist.
+/// Method `get {config}` answers `{values}` in the form of `uci get`, reduced to the parts that the
+/// daemon may read. `{}` if the file does not exist.
 pub const OBJECT: Object =
     Object { name: "fastpath.config", methods: &[method!("get", get, "config": Text)] };
 
 async fn get(call: &Call) -> Result<Map, Refusal> {
     let config = call.text("config")?.unwrap_or_default();
     let unknown = || Refusal::new("argument", CallReason::value("config", config));
-    let keep = excerpt::of(config).ok_or_else(unknown)?;
+    let keep = excerpt::readable(config).ok_or_else(unknown)?;
     let rights = Rights::Read;
     let session = UciSession::open(&call.bus, &[config], rights, UciSession::BRIEF).await?;
     let values = session.values(config).await;

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The program behind our privileged objects. rpcd runs `/usr/libexec/rpcd/OBJECT`, a link to this
-//! program, for each call; no process stays.
+//! The program of our privileged objects. rpcd runs `/usr/libexec/rpcd/OBJECT`, a link to this
+//! program, for each call.
 
 use std::ffi::OsString;
 use std::process::ExitCode;
 
-/// Each object has a link of its name.
 const OBJECTS: &[&plugin::Object] = &[
     &access::OBJECT,
     &change::OBJECT,
@@ -13,7 +12,7 @@ const OBJECTS: &[&plugin::Object] = &[
     &fastpath_config::OBJECT,
     &wireless::OBJECT,
 ];
-/// Commands without an object, for init scripts and for the program itself.
+/// Commands for init scripts and for internal use.
 const SUBCOMMANDS: &[plugin::Subcommand] = &[
     ("boot", change::boot),
     ("leave", change::leave),
@@ -22,7 +21,6 @@ const SUBCOMMANDS: &[plugin::Subcommand] = &[
     ("settle", change::settle),
 ];
 
-/// Returns the names of all links.
 pub fn links() -> impl Iterator<Item = &'static str> {
     OBJECTS.iter().map(|object| object.name)
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Standalone program for the tests of this crate. Routers run it as part of crate `fastpath`.
+//! Standalone program for tests. Routers run it as part of crate `fastpath`.
 
 use std::process::ExitCode;
 

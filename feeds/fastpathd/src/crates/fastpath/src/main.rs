@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! All programs of the gateway in one binary, which saves copies of the standard library and serde.
-//! The name of the link selects the program; each object of rpcd has its own link.
+//! The link name selects the program; each object of rpcd has its own link.
 
 use std::ffi::{OsStr, OsString};
 use std::io::Write;
@@ -24,14 +24,13 @@ const NAMES: [(&str, Program); 5] = [
     ("fastpath-bpf", Program::Bpf),
 ];
 
-/// Returns the program for the link name in `started`.
 fn program(started: &OsStr) -> Option<Program> {
     let link = Path::new(started).file_name()?;
     let named = NAMES.into_iter().find(|(name, _)| link == *name).map(|(_, program)| program);
     named.or_else(|| fastpath_rpcd::links().any(|name| link == name).then_some(Program::Rpcd))
 }
 
-/// Aborts on a panic in test builds, as in releases; otherwise tokio would catch it and continue.
+/// Aborts on a panic in test builds, as in releases; tokio would catch it and continue.
 #[cfg(panic = "unwind")]
 fn abort_on_panic() {
     let report = std::panic::take_hook();
@@ -56,7 +55,6 @@ fn main() -> ExitCode {
         Some(Program::Bpf) => ebpf::run(args),
         None => {
             let names = NAMES.map(|(name, _)| name).join(", ");
-            // A closed pipe must not cause a panic.
             let _ = writeln!(std::io::stderr(), "fastpath: start it by a link named {names}");
             ExitCode::from(2)
         }

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Starts the binary under each of its names.
 
 use std::os::unix::process::CommandExt;
 use std::process::{Command, Output};
@@ -10,7 +9,7 @@ fn started_as(name: &str, args: &[&str]) -> std::io::Result<Output> {
 }
 
 #[test]
-fn each_link_name_starts_its_program() {
+fn every_link_name_starts_its_program() {
     let version = format!(" {}\n", env!("CARGO_PKG_VERSION"));
     for (name, args, expected) in [
         ("fastpathd", "--version", format!("fastpathd{version}")),

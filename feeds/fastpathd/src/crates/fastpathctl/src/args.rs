@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Parses the command line: usage, commands, options, and the method that each command calls.
+//! Parses the command line.
 
 use std::ffi::OsString;
 
@@ -21,21 +21,18 @@ pub(crate) struct Args {
 pub(crate) enum Command {
     Help,
     Version,
-    /// Prints the answer of a method.
     Ask(Query),
     /// Redraws `status` and the busiest flows of this request every second.
     Watch(Map<String, Value>),
     Doctor(Request),
-    /// Sets the engine; `None` shows it.
+    /// Sets the engine. `None` shows it.
     Engine(Option<EngineChange>),
 }
 
-/// A call of the daemon.
 #[derive(Debug)]
 pub(crate) struct Query {
     pub(crate) method: &'static str,
     pub(crate) args: Value,
-    /// Formats the answer.
     pub(crate) show: fn(&Value) -> String,
 }
 
@@ -93,7 +90,7 @@ alerts: --text TEXT  --action allowed|blocked  --severity N  --address A  --sid 
 
 pub(crate) const DEFAULT_SOCKET: &str = "/var/run/ubus/ubus.sock";
 
-/// Words and options, collected before the command is known.
+/// Words and options before the command is known.
 #[derive(Default)]
 struct Seen {
     words: Vec<String>,
@@ -136,7 +133,7 @@ pub(crate) fn parse(args: impl IntoIterator<Item = OsString>) -> Result<Args, Ar
 }
 
 impl Seen {
-    /// Stores an option as a part of the filter or of the page.
+    /// Adds an option to the filter or to the page parameters.
     fn option(&mut self, name: &str, parser: &mut lexopt::Parser) -> Result<(), ArgsError> {
         let value: Value = match name {
             "vlan" | "family" => parser.value()?.parse::<u16>()?.into(),
@@ -223,7 +220,7 @@ fn ask(method: &'static str, args: impl Into<Value>, show: fn(&Value) -> String)
 mod tests {
     use super::*;
 
-    fn asked(args: &Args) -> (&str, &Value) {
+    fn query_of(args: &Args) -> (&str, &Value) {
         let Command::Ask(query) = &args.command else { panic!("{args:?}") };
         (query.method, &query.args)
     }
@@ -242,14 +239,14 @@ mod tests {
         assert!(args.json);
         let want = json!({"limit": 5, "desc": false,
             "filter": {"path": ["slow", "inspect"], "inspection": ["spent"], "vlan": 10}});
-        assert_eq!(asked(&args), ("flows", &want));
+        assert_eq!(query_of(&args), ("flows", &want));
     }
 
     #[test]
     fn converts_filters_of_alerts() {
         let args = parsed("alerts --sid 7 --action blocked --since 3 --limit 9").unwrap();
         let want = json!({"since": 3, "limit": 9, "filter": {"sid": 7, "action": "blocked"}});
-        assert_eq!(asked(&args), ("alerts", &want));
+        assert_eq!(query_of(&args), ("alerts", &want));
     }
 
     #[test]
@@ -259,7 +256,7 @@ mod tests {
             ("flow 4294967303", "flow", json!({"id": twin})),
             ("alerts --flow 4294967303", "alerts", json!({"filter": {"flow": twin}})),
         ] {
-            assert_eq!(asked(&parsed(line).unwrap()), (method, &want));
+            assert_eq!(query_of(&parsed(line).unwrap()), (method, &want));
         }
     }
 
@@ -280,7 +277,7 @@ mod tests {
     }
 
     #[test]
-    fn names_the_mistake_of_an_invalid_command_line() {
+    fn reports_the_mistake_in_an_invalid_command_line() {
         for (line, says) in [
             ("", "unknown command ''"),
             ("fly", "unknown command 'fly'"),

@@ -8,7 +8,6 @@ use serde_json::Value;
 use crate::json::{flag, list, number, text};
 use crate::table::table;
 
-/// Formats the state of the plan, roles of CPUs, and differences from the plan.
 pub(crate) fn cpu(answer: &Value) -> String {
     let mut out = String::new();
     let state = match (flag(answer, "enabled"), flag(answer, "active")) {

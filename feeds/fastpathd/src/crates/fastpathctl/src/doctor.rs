@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Command `doctor`: runs checks and applies fixes, with rollback. Findings are formatted in
-//! `examination.rs`.
+//! Command `doctor`: runs checks and applies fixes, with rollback.
 
 use std::io::{BufRead, IsTerminal, Write};
 use std::path::Path;
@@ -17,15 +16,13 @@ use crate::print;
 
 #[derive(Debug, Default, PartialEq)]
 pub(crate) struct Request {
-    /// Ids of the checks to run; empty for all.
+    /// Ids of checks. Empty for all.
     pub(crate) checks: Vec<String>,
-    /// Ids of the checks to fix; `all` for every finding with a fix.
+    /// Ids of checks. `all` for every finding with a fix.
     pub(crate) fixes: Vec<String>,
-    /// Skip the confirmation of a fix.
     pub(crate) yes: bool,
 }
 
-/// Why the checks could not run, or why a fix failed.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum DoctorError {
     #[error("{path} cannot be run: {cause}; is fastpathd installed?")]
@@ -38,23 +35,21 @@ pub(crate) enum DoctorError {
     Unasked(String),
 }
 
-/// Folder of the programs that rpcd runs for its objects.
 const PLUGINS: &str = "/usr/libexec/rpcd";
 /// Timeout of a call. rpcd kills a program after 30 s, in the lab after 120 s.
 const TIMEOUT: Duration = Duration::from_secs(120);
-/// Seconds until an unconfirmed change is rolled back.
-const TRIAL: u64 = 90;
-/// Maximum bytes of a program's answer, the limit of a ubus message.
+const CONFIRM_TIMEOUT_S: u64 = 90;
+/// Maximum length of an answer, bytes: the limit of a ubus message.
 const MAX_ANSWER_LEN: usize = 1 << 20;
-/// Timeout for a finding to disappear: the daemon reads tables every 20 s, and retries after 30 s.
-const EFFECT: Duration = Duration::from_secs(60);
+/// Timeout for a finding to disappear. The daemon reads tables every 20 s and retries after 30 s.
+const FIX_TIMEOUT: Duration = Duration::from_secs(60);
 const POLL_INTERVAL: Duration = Duration::from_millis(500);
 
 const DOCTOR: &str = "fastpath.doctor";
 const CHANGE: &str = "fastpath.change";
 
 struct Objects {
-    /// The handle and its connection, which keeps the socket open.
+    /// Handle and connection. The connection keeps the socket open.
     bus: Option<(Handle, Connection)>,
     socket: String,
 }
@@ -66,7 +61,7 @@ impl Objects {
         Self { bus, socket: socket.to_owned() }
     }
 
-    /// Calls a method over the bus, or runs the program if the object is missing.
+    /// Calls a method over the bus, or runs the object's program if the object is missing.
     async fn ask(
         &self,
         object: &'static str,
@@ -77,25 +72,25 @@ impl Objects {
             Some((handle, _)) => match handle.call(object, method, args, TIMEOUT).await {
                 Ok(answer) => Value::Object(answer),
                 Err(error) if error.status() == Status::NotFound => {
-                    self.by_program(object, method, args)?
+                    self.run_program(object, method, args)?
                 }
                 Err(error) => {
                     let cause = error.to_string();
                     return Err(DoctorError::Call { object, method, cause });
                 }
             },
-            None => self.by_program(object, method, args)?,
+            None => self.run_program(object, method, args)?,
         };
-        accepted(answer)
+        check_refusal(answer)
     }
 
-    /// Runs the checks by their program. Over ubus it does not know that the caller is root, and
-    /// omits findings about accounts.
+    /// Runs the checks by their program. Over ubus, findings about accounts would be omitted,
+    /// because the caller is not known to be root.
     fn run(&self, request: &Value) -> Result<Value, DoctorError> {
-        accepted(self.by_program(DOCTOR, "run", request)?)
+        check_refusal(self.run_program(DOCTOR, "run", request)?)
     }
 
-    fn by_program(
+    fn run_program(
         &self,
         object: &'static str,
         method: &'static str,
@@ -113,14 +108,13 @@ impl Objects {
     }
 }
 
-fn accepted(answer: Value) -> Result<Value, DoctorError> {
+fn check_refusal(answer: Value) -> Result<Value, DoctorError> {
     match answer.get("error") {
         Some(error) => Err(DoctorError::Refused(refusal(error))),
         None => Ok(answer),
     }
 }
 
-/// Why a program gave no answer.
 #[derive(Debug, thiserror::Error)]
 enum ProgramError {
     #[error(transparent)]
@@ -130,21 +124,18 @@ enum ProgramError {
 }
 
 fn limits(method: &str) -> Limits {
-    // Other methods start services, which would inherit the limits of memory and CPU time.
+    // Services that other methods start would inherit limits of memory and CPU time.
     Limits { time: TIMEOUT, output: MAX_ANSWER_LEN, resources: matches!(method, "run" | "check") }
 }
 
-/// Runs a program until it ends and parses its answer.
 fn answer_of(command: &mut Command, limits: Limits) -> Result<Value, ProgramError> {
     let output = process::run(command, b"", limits)?;
-    // Forward the program's messages.
     let _ = std::io::stderr().write_all(&output.stderr);
     let end = || process::killed(output.status).unwrap_or_else(|| output.status.to_string());
     serde_json::from_slice(&output.stdout)
         .map_err(|cause| ProgramError::Output { end: end(), cause })
 }
 
-/// Returns the text of an error with its details.
 fn refusal(error: &Value) -> String {
     let mut message = text(error, "text").to_owned();
     for key in ["problems", "cuts"] {
@@ -156,23 +147,23 @@ fn refusal(error: &Value) -> String {
     message
 }
 
-/// Applies fixes and runs the checks. The exit status is that of the worst finding without accepted
-/// ones: 0 none or notes, 1 advice or warnings, 2 errors, 3 a check that could not run.
+/// Applies fixes and runs the checks. The exit status is that of the worst finding that is not
+/// accepted: 0 none or notes, 1 advice or warnings, 2 errors, 3 a check that could not run.
 pub(crate) async fn doctor(
     socket: &str,
     request: Request,
     json: bool,
 ) -> Result<ExitCode, DoctorError> {
     let objects = Objects::open(socket).await;
-    let asked = json!({"checks": request.checks});
+    let selection = json!({"checks": request.checks});
     let mut fixes = request.fixes.clone();
     if fixes.iter().any(|id| id == "all") {
-        fixes = fixable(&objects.run(&asked)?);
+        fixes = fixable(&objects.run(&selection)?);
     }
     for id in fixes {
         fix(&objects, &id, &request).await?;
     }
-    let answer = objects.run(&asked)?;
+    let answer = objects.run(&selection)?;
     if json {
         print(&format!("{answer:#}\n"));
     } else {
@@ -192,7 +183,7 @@ fn status(summary: &Value) -> ExitCode {
     })
 }
 
-/// Returns the ids of findings above info that have a fix and are not accepted.
+/// Returns the ids of fixable findings that are neither notes nor accepted.
 fn fixable(answer: &Value) -> Vec<String> {
     let bad =
         |finding: &&Value| matches!(text(finding, "severity"), "error" | "warning" | "advice");
@@ -202,7 +193,7 @@ fn fixable(answer: &Value) -> Vec<String> {
     found.map(|finding| text(finding, "id").to_owned()).collect()
 }
 
-/// Returns the finding of a check; `None` if the check passes or reports only a note.
+/// Returns the finding of a check. `None` if the check passes or reports only a note.
 fn finding(objects: &Objects, id: &str) -> Result<Option<Value>, DoctorError> {
     let mut answer = objects.run(&json!({"checks": [id]}))?;
     let found = answer["findings"].as_array_mut().and_then(Vec::pop);
@@ -220,36 +211,36 @@ async fn fix(objects: &Objects, id: &str, request: &Request) -> Result<(), Docto
         return Err(DoctorError::Refused(message));
     }
     print(&format!("{id}: {}\n", text(fix, "label")));
-    let mut fields = json!({"id": id, "seconds": TRIAL});
+    let mut fields = json!({"id": id, "seconds": CONFIRM_TIMEOUT_S});
     if text(fix, "kind") == "change" {
         let checked = objects.ask(CHANGE, "check", &json!({"edits": fix["edits"]})).await?;
         print(&examination::diff(&checked));
         fields["cut_ok"] = true.into();
     }
-    agree(id, request.yes)?;
+    confirm(id, request.yes)?;
     let answer = objects.ask(DOCTOR, "fix", &fields).await?;
-    let gone = gone(objects, id).await;
+    let resolved = resolved(objects, id).await;
     if answer.get("done").is_some() {
         print(&format!("{}\n", text(&answer, "said")));
-        return if gone? { Ok(()) } else { Err(still(id, "")) };
+        return if resolved? { Ok(()) } else { Err(unfixed(id, "")) };
     }
     let change = json!({"id": answer["id"]});
-    if matches!(gone, Ok(true)) {
+    if matches!(resolved, Ok(true)) {
         objects.ask(CHANGE, "confirm", &change).await?;
         print(&format!("{id}: fixed and confirmed\n"));
         return Ok(());
     }
-    // Otherwise the router rolls back only when the change expires.
+    // Without this call the change is rolled back only when it expires.
     objects.ask(CHANGE, "revert", &change).await?;
-    gone?;
-    Err(still(id, "; the change was rolled back"))
+    resolved?;
+    Err(unfixed(id, "; the change was rolled back"))
 }
 
-fn still(id: &str, end: &str) -> DoctorError {
+fn unfixed(id: &str, end: &str) -> DoctorError {
     DoctorError::Refused(format!("{id}: the problem remains after the fix{end}"))
 }
 
-fn agree(id: &str, yes: bool) -> Result<(), DoctorError> {
+fn confirm(id: &str, yes: bool) -> Result<(), DoctorError> {
     if yes {
         return Ok(());
     }
@@ -266,13 +257,13 @@ fn agree(id: &str, yes: bool) -> Result<(), DoctorError> {
     Err(DoctorError::Refused(format!("{id}: not applied")))
 }
 
-/// Returns whether the finding disappears in time. Errors until then are ignored, because services
-/// may be restarting.
-async fn gone(objects: &Objects, id: &str) -> Result<bool, DoctorError> {
+/// Returns whether the finding disappears in time. Ignores errors until then, because services may
+/// be restarting.
+async fn resolved(objects: &Objects, id: &str) -> Result<bool, DoctorError> {
     let began = Instant::now();
     loop {
         let last = finding(objects, id);
-        let over = began.elapsed() > EFFECT;
+        let over = began.elapsed() > FIX_TIMEOUT;
         match last {
             Ok(None) => return Ok(true),
             Ok(Some(_)) if over => return Ok(false),
@@ -287,7 +278,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_exit_status_is_that_of_the_worst_finding() {
+    fn exit_status_reflects_the_worst_finding() {
         let of = |summary: Value| format!("{:?}", status(&summary));
         let code = |n: u8| format!("{:?}", ExitCode::from(n));
         assert_eq!(of(json!({"ok": 9, "info": 2})), code(0));
@@ -307,7 +298,7 @@ mod tests {
         let brief = Limits { time: Duration::from_millis(200), ..limits("run") };
         let late = shell("sleep 60", brief);
         assert!(matches!(late, Err(ProgramError::Run(RunError::Late(_)))), "{late:?}");
-        assert!(began.elapsed() < Duration::from_secs(30), "it was waited for");
+        assert!(began.elapsed() < Duration::from_secs(30), "the program is killed in time");
         let loud =
             shell("while :; do echo 0123456789012345678901234567890123456789; done", limits("run"));
         assert!(matches!(loud, Err(ProgramError::Run(RunError::Loud(MAX_ANSWER_LEN)))), "{loud:?}");
@@ -329,7 +320,7 @@ mod tests {
     }
 
     #[test]
-    fn fixes_all_findings_with_a_fix_unless_accepted() {
+    fn fixes_all_fixable_findings_unless_accepted() {
         let found = |id: &str, of: &str, fix: Value| json!({"id": id, "severity": of, "fix": fix});
         let answer = json!({"findings": [
             found("a", "error", json!({"kind": "step"})), found("b", "warning", Value::Null),

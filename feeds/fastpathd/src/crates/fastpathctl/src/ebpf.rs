@@ -8,7 +8,6 @@ use serde_json::Value;
 use crate::json::{flag, list, number, text};
 use crate::table::table;
 
-/// Formats state, flows, hooks of devices, verdicts, and dropped packets by rule.
 pub(crate) fn ebpf(answer: &Value) -> String {
     let mut out = String::new();
     let state = if flag(answer, "active") { "active" } else { "not active" };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Formats the doctor's findings and the differences of a fix.
+//! Formats the doctor's findings and the diff of a fix.
 
 use std::fmt::Write;
 
@@ -9,12 +9,11 @@ use crate::json::{list, number, text};
 use crate::protection::plain;
 use crate::units::duration;
 
-/// Colours text if `true`.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Paint(pub(crate) bool);
 
 impl Paint {
-    /// Formats a severity, padded to the longest.
+    /// Formats a severity, padded to the longest name.
     fn severity(self, name: &str) -> String {
         let colour = match name {
             "error" => "1;31",
@@ -31,19 +30,15 @@ impl Paint {
     }
 }
 
-/// Columns of a wrapped line, exceeded only by a longer word.
 const WIDTH: usize = 100;
-/// Columns before the text under a heading.
 const INDENT: usize = 9;
 
-/// Formats the answer of `fastpath.doctor run`.
 pub(crate) fn report(answer: &Value, paint: Paint) -> String {
     let mut out = String::new();
     let shown = || list(answer, "findings").filter(|found| text(found, "severity") != "ok");
     for found in shown().filter(|found| !is_accepted(found)) {
-        one(&mut out, found, paint);
+        append_finding(&mut out, found, paint);
     }
-    // Accepted findings have only a heading.
     for found in shown().filter(|found| is_accepted(found)) {
         heading(&mut out, "accepted", found, paint);
     }
@@ -52,7 +47,7 @@ pub(crate) fn report(answer: &Value, paint: Paint) -> String {
     }
     let summary = &answer["summary"];
     let mut parts = Vec::new();
-    for (key, one, many) in [
+    for (key, singular, plural) in [
         ("error", "error", "errors"),
         ("warning", "warning", "warnings"),
         ("advice", "recommendation", "recommendations"),
@@ -63,7 +58,7 @@ pub(crate) fn report(answer: &Value, paint: Paint) -> String {
     ] {
         let count = number(summary, key);
         if count > 0 || key == "error" {
-            parts.push(format!("{count} {}", if count == 1 { one } else { many }));
+            parts.push(format!("{count} {}", if count == 1 { singular } else { plural }));
         }
     }
     let took = duration(number(answer, "took_ms") / 1000);
@@ -71,7 +66,6 @@ pub(crate) fn report(answer: &Value, paint: Paint) -> String {
     out
 }
 
-/// Returns whether a section of the configuration accepts a finding.
 pub(crate) fn is_accepted(found: &Value) -> bool {
     list(found, "accepted").next().is_some()
 }
@@ -82,7 +76,7 @@ fn heading(out: &mut String, severity: &str, found: &Value, paint: Paint) {
     let _ = writeln!(out, "{severity} {title}  [{}]", text(found, "id"));
 }
 
-fn one(out: &mut String, found: &Value, paint: Paint) {
+fn append_finding(out: &mut String, found: &Value, paint: Paint) {
     heading(out, text(found, "severity"), found, paint);
     paragraph(out, "", text(found, "consequence"));
     for seen in list(found, "evidence") {
@@ -103,7 +97,7 @@ fn one(out: &mut String, found: &Value, paint: Paint) {
     out.push('\n');
 }
 
-/// Appends wrapped text under a heading, after `sign`; nothing if the text is empty.
+/// Appends wrapped text after `sign`. Skips empty text.
 fn paragraph(out: &mut String, sign: &str, words: &str) {
     let words = plain(words);
     if words.is_empty() {
@@ -128,7 +122,7 @@ fn paragraph(out: &mut String, sign: &str, words: &str) {
     out.push('\n');
 }
 
-/// Formats the differences in the answer of `fastpath.change check`.
+/// Formats the diff in the answer of `fastpath.change check`.
 pub(crate) fn diff(checked: &Value) -> String {
     let mut out = String::new();
     let value = |of: &Value| match of {
@@ -141,7 +135,7 @@ pub(crate) fn diff(checked: &Value) -> String {
     };
     for change in list(checked, "diff") {
         let option = text(change, "option");
-        // Sections are added, removed or reordered; only options have values.
+        // Only options have values; sections are added, removed or reordered.
         let what = text(change, "what");
         if matches!(what, "add" | "remove" | "order") {
             let sign = match what {

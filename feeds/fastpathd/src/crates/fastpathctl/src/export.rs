@@ -7,7 +7,6 @@ use crate::json::{list, number, text};
 use crate::protection::{endpoint, plain};
 use crate::table::table;
 
-/// Formats the collectors as a table.
 pub(crate) fn exports(answer: &Value) -> String {
     let rows = list(answer, "exports").map(|export| {
         let collector = endpoint(text(export, "host"), number(export, "port"));

@@ -27,7 +27,7 @@ use protection::plain_answer;
 use serde_json::{Value, json};
 use ubus::{CallError, ConnectError, Connection, Handle, Status};
 
-/// Timeout of a call. The daemon answers in milliseconds, except for runs of nft.
+/// Timeout of a call. The daemon answers in milliseconds, unless it runs nft.
 const TIMEOUT: Duration = Duration::from_secs(30);
 
 #[derive(Debug, thiserror::Error)]
@@ -54,12 +54,12 @@ enum Failure {
     Runtime(#[source] std::io::Error),
 }
 
-/// Runs the program. The first of `args` is its own name.
+/// Runs the program. The first of `args` is the program name.
 #[must_use]
 pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     let args: Vec<OsString> = args.into_iter().skip(1).collect();
     let failure = match args::parse(args.iter().cloned()) {
-        Ok(args) => match carry_out(args) {
+        Ok(args) => match execute(args) {
             Ok(status) => return status,
             Err(failure) => failure,
         },
@@ -67,7 +67,7 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     };
     let misused = matches!(failure, Failure::Args(_));
     let usage = if misused { args::USAGE } else { "" };
-    // A closed pipe must not cause a panic, here and below.
+    // Ignore a closed pipe instead of panicking.
     let _ = write!(std::io::stderr(), "fastpathctl: {failure}\n{usage}");
     match failure {
         // The doctor uses 1 and 2 for findings.
@@ -78,7 +78,7 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     }
 }
 
-fn carry_out(args: Args) -> Result<ExitCode, Failure> {
+fn execute(args: Args) -> Result<ExitCode, Failure> {
     match args.command {
         Command::Help => print(args::USAGE),
         Command::Version => print(&format!("fastpathctl {}\n", env!("CARGO_PKG_VERSION"))),
@@ -112,7 +112,6 @@ async fn ask(args: Args) -> Result<(), Failure> {
             let args = json!({"set": set});
             (Query { method: "engine", args, show: show::engine }, persist.then_some(set))
         }
-        // Handled without the daemon.
         Command::Help | Command::Version | Command::Doctor(_) => return Ok(()),
     };
     let mut answer = call(&bus, query.method, &query.args).await?;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Option `--persist`: writes the engine to `/etc/config/fastpath` by a change, which can be
+//! Option `--persist`: writes the engine to `/etc/config/fastpath` as a change, which can be
 //! undone.
 
 use std::time::Duration;
@@ -8,13 +8,11 @@ use serde_json::{Value, json};
 use ubus::{CallError, Handle};
 
 const CHANGE: &str = "fastpath.change";
-/// Seconds until an unconfirmed change is rolled back.
-const TRIAL_S: u64 = 60;
-/// Attempts to confirm. Each waits 5 s for fastpathd, so all end before the rollback.
+const CONFIRM_TIMEOUT_S: u64 = 60;
+/// Attempts to confirm. Each waits 5 s for fastpathd, so the last one ends before the rollback.
 const CONFIRM_CALLS: u32 = 6;
 const TIMEOUT: Duration = Duration::from_secs(60);
 
-/// The engine was set but could not be written to the configuration.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum PersistError {
     #[error("writing the engine into the configuration: {0}")]
@@ -23,9 +21,9 @@ pub(crate) enum PersistError {
     Refused(String),
 }
 
-/// Writes the engine and confirms it after fastpathd has it in force.
+/// Writes the engine. Confirms the change after fastpathd has it in force.
 pub(crate) async fn engine(bus: &Handle, engine: &str) -> Result<(), PersistError> {
-    let applied = ask(bus, "apply", &order(engine)).await?;
+    let applied = ask(bus, "apply", &apply_args(engine)).await?;
     let id = match &applied["error"] {
         Value::Null => applied["id"].clone(),
         error if error["code"] == "unchanged" => return Ok(()),
@@ -42,15 +40,14 @@ pub(crate) async fn engine(bus: &Handle, engine: &str) -> Result<(), PersistErro
     }
 }
 
-/// Returns the arguments of `apply` that enable fastpath with this engine.
-fn order(engine: &str) -> Value {
+fn apply_args(engine: &str) -> Value {
     let values = json!({"enabled": "1", "engine": engine});
     let edit = json!({"config": "fastpath", "op": "set", "section": "main", "values": values});
-    json!({"edits": [edit], "seconds": TRIAL_S, "note": "fastpathctl engine --persist"})
+    json!({"edits": [edit], "seconds": CONFIRM_TIMEOUT_S, "note": "fastpathctl engine --persist"})
 }
 
-/// Calls `confirm` until fastpathd has read the new configuration: on a slow router the init script
-/// takes longer than the few seconds that one call waits.
+/// Calls `confirm` until fastpathd has read the new configuration. On a slow router, the init
+/// script takes longer than one call waits.
 async fn confirm(
     mut call: impl AsyncFnMut() -> Result<Value, CallError>,
 ) -> Result<Value, CallError> {
@@ -87,28 +84,33 @@ mod tests {
         (last.expect("no call fails"), before - answers.len())
     }
 
-    fn late(problems: &Value) -> Value {
+    fn not_in_force(problems: &Value) -> Value {
         json!({"error": {"code": "not-in-force", "problems": problems}})
     }
 
     #[tokio::test]
     async fn retries_the_confirmation_until_the_change_is_in_force() {
         let kept = json!({"state": "confirmed"});
-        let answers = vec![late(&json!([])), late(&json!([])), kept.clone(), late(&json!([]))];
+        let answers = vec![
+            not_in_force(&json!([])),
+            not_in_force(&json!([])),
+            kept.clone(),
+            not_in_force(&json!([])),
+        ];
         assert_eq!(calls(answers).await, (kept, 3));
-        let never = vec![late(&json!([])); 10];
-        assert_eq!(calls(never).await, (late(&json!([])), 6));
+        let never = vec![not_in_force(&json!([])); 10];
+        assert_eq!(calls(never).await, (not_in_force(&json!([])), 6));
     }
 
     #[test]
-    fn an_engine_that_persists_is_enabled() {
-        let values = &order("ebpf")["edits"][0]["values"];
+    fn persisting_an_engine_enables_fastpath() {
+        let values = &apply_args("ebpf")["edits"][0]["values"];
         assert_eq!(*values, json!({"enabled": "1", "engine": "ebpf"}));
     }
 
     #[tokio::test]
-    async fn a_change_that_the_daemon_refuses_is_confirmed_once() {
-        let refused = late(&json!([{"text": "no such engine"}]));
+    async fn does_not_retry_a_change_that_the_daemon_refuses() {
+        let refused = not_in_force(&json!([{"text": "no such engine"}]));
         assert_eq!(calls(vec![refused.clone(), json!({})]).await, (refused, 1));
     }
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! Formats the answers of `ips`, `alerts`, `blocks`, `block_release`, `reinspect` and
-//! `rules_update`, and escapes text from the network for a terminal.
+//! `rules_update`, and escapes text from the network.
 
 use std::fmt::Write;
 
@@ -10,20 +10,19 @@ use crate::json::{flag, list, number, text};
 use crate::table::table;
 use crate::units::{duration, size};
 
-/// Escapes control characters and marks that change the writing direction.
+/// Escapes control and bidirectional characters.
 pub(crate) fn plain(text: &str) -> String {
-    let turns = |c: char| {
+    let is_bidi = |c: char| {
         matches!(c, '\u{200e}'..='\u{200f}' | '\u{202a}'..='\u{202e}')
             || matches!(c, '\u{2066}'..='\u{2069}')
     };
     let mut out = String::new();
     for c in text.chars() {
-        if c.is_control() || turns(c) { out.extend(c.escape_default()) } else { out.push(c) }
+        if c.is_control() || is_bidi(c) { out.extend(c.escape_default()) } else { out.push(c) }
     }
     out
 }
 
-/// Escapes all texts of an answer.
 pub(crate) fn plain_answer(answer: Value) -> Value {
     match answer {
         Value::String(text) => Value::String(plain(&text)),
@@ -149,11 +148,11 @@ fn time_of_day(at_ms: i64) -> String {
 
 pub(crate) fn blocks(answer: &Value) -> String {
     let rows = list(answer, "blocks").map(|block| {
-        let lasts = number(block, "until_ms") - number(block, "since_ms");
+        let duration_ms = number(block, "until_ms") - number(block, "since_ms");
         vec![
             text(block, "address").to_owned(),
             plain(text(block, "name")),
-            duration(lasts / 1000),
+            duration(duration_ms / 1000),
             number(block, "sid").to_string(),
             plain(text(block, "reason")),
         ]

@@ -44,11 +44,10 @@ pub(crate) fn status(answer: &Value) -> String {
     for finding in list(answer, "health") {
         let _ = writeln!(out, "{:<18} {}", text(finding, "level"), text(finding, "text"));
     }
-    // Skip findings that are already listed as health.
-    let further = |worst: &&Value| {
+    let unlisted = |worst: &&Value| {
         list(answer, "health").all(|finding| text(finding, "code") != text(worst, "id"))
     };
-    for worst in list(&answer["doctor"]["last"], "worst").filter(further) {
+    for worst in list(&answer["doctor"]["last"], "worst").filter(unlisted) {
         let (title, id) = (plain(text(worst, "title")), text(worst, "id"));
         let _ = writeln!(out, "{:<18} {title}  [{id}]", text(worst, "severity"));
     }
@@ -126,7 +125,6 @@ fn paths(paths: &Value) -> String {
     table("PATH|>FLOWS|>RATE|>PACKETS/S|>BYTES", rows)
 }
 
-/// Formats one page of `flows`.
 pub(crate) fn flows(page: &Value) -> String {
     let named = |row: &Value| -> Value {
         let cells = row.as_array().into_iter().flatten().cloned();
@@ -178,7 +176,7 @@ pub(crate) fn flow(answer: &Value) -> String {
     }
     let _ = writeln!(out, "{:<14} {}\n", "ports", joined(answer, "ports"));
     let first = list(answer, "events").next().map_or(0, |event| number(event, "at_ms"));
-    let life = list(answer, "events").map(|event| {
+    let history = list(answer, "events").map(|event| {
         vec![
             format!("+{} ms", number(event, "at_ms") - first),
             text(event, "path").to_owned(),
@@ -186,7 +184,7 @@ pub(crate) fn flow(answer: &Value) -> String {
             text(event, "state").to_owned(),
         ]
     });
-    out.push_str(&table(">AT|PATH|REASON|STATE", life));
+    out.push_str(&table(">AT|PATH|REASON|STATE", history));
     out
 }
 
@@ -237,7 +235,7 @@ pub(crate) fn topology(answer: &Value) -> String {
     out
 }
 
-/// Formats a port's VLANs as `10u* 20t` (untagged, tagged, `*` marks the PVID), or the tag of a
+/// Formats a port's VLANs as `10u* 20t` (untagged, tagged; `*` marks the PVID), or the tag of a
 /// VLAN device.
 fn vlans(answer: &Value, link: &Value, name: &str) -> String {
     if number(link, "vlan") != 0 {

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Text in aligned columns.
 
-/// Formats rows below a heading in aligned columns. `heading` names the columns, as in
-/// `NAME|>SIZE`, where `>` aligns a column to the right. Missing cells are empty, surplus cells are
-/// omitted.
+/// Formats rows below a heading in aligned columns. `heading` lists the columns, as in
+/// `NAME|>SIZE`, where `>` aligns a column to the right. Missing cells are empty; extra cells are
+/// dropped.
 pub(crate) fn table(heading: &str, rows: impl Iterator<Item = Vec<String>>) -> String {
     let columns: Vec<&str> = heading.split('|').collect();
     let names = columns.iter().map(|column| column.trim_start_matches('>').to_owned()).collect();

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Formats rates, sizes, durations and percentages.
 
 /// Formats a rate such as `1.2 Gbit/s`, in powers of 1000.
 pub(crate) fn rate(bps: i64) -> String {
@@ -15,7 +14,7 @@ fn scaled(value: i64, units: &[&str]) -> String {
     #[expect(clippy::cast_precision_loss, reason = "three digits are printed")]
     let mut rest = value.max(0) as f64;
     let mut at = 0;
-    // 999.95 would be rounded to 1000.0.
+    // 999.95 would be displayed as 1000.0.
     while rest >= 999.95 && at + 1 < units.len() {
         rest /= 1000.0;
         at += 1;
@@ -34,7 +33,7 @@ pub(crate) fn duration(seconds: i64) -> String {
     }
 }
 
-/// Formats a share as `97.3 %`; `–` if nothing was measured.
+/// Formats a share as `97.3 %`, or `–` without a measurement.
 pub(crate) fn percent(share: Option<f64>) -> String {
     share.map_or_else(|| "–".to_owned(), |s| format!("{:.1} %", s * 100.0))
 }
@@ -44,7 +43,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn units_change_at_a_thousand() {
+    fn scales_units_at_a_thousand() {
         assert_eq!(rate(0), "0 bit/s");
         assert_eq!(rate(999), "999 bit/s");
         assert_eq!(rate(1000), "1.0 kbit/s");
@@ -56,7 +55,7 @@ mod tests {
     }
 
     #[test]
-    fn durations_show_two_units() {
+    fn formats_durations_with_two_units() {
         assert_eq!(duration(59), "59s");
         assert_eq!(duration(60), "1m00s");
         assert_eq!(duration(3599), "59m59s");

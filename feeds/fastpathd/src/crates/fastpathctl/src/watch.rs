@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Command `watch`: shows status and the busiest flows once a second until interrupted.
+//! Command `watch`: shows status and the busiest flows once a second.
 
 use std::io::{IsTerminal, Write};
 use std::time::Duration;
@@ -10,7 +10,7 @@ use ubus::Handle;
 use crate::protection::plain_answer;
 use crate::{Failure, call, show};
 
-/// Moves the cursor home; clearing only behind the new text avoids flicker.
+/// Moves the cursor home. Overwriting instead of clearing the screen avoids flicker.
 const HOME: &str = "\x1b[H";
 const CLEAR_LINE: &str = "\x1b[K\n";
 const CLEAR_BELOW: &str = "\x1b[J";

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Findings that the administrator has accepted: sections `accepted` of `/etc/config/fastpath`.
+//! Accepted findings: sections `accepted` of `/etc/config/fastpath`.
 
 use std::collections::BTreeSet;
 
@@ -7,10 +7,8 @@ use config::{Fault, Package, Section};
 
 use crate::Severity;
 
-/// Maximum bytes of a code or an object.
 const MAX_LEN: usize = 128;
 
-/// One section `accepted`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Acceptance {
     pub section: String,
@@ -20,7 +18,6 @@ pub struct Acceptance {
 }
 
 impl Acceptance {
-    /// Takes the sections out of the package, which collects their problems.
     #[must_use]
     pub fn read(package: &mut Package<'_>) -> Vec<Self> {
         let mut found = Vec::new();
@@ -47,8 +44,8 @@ impl Acceptance {
         Some(Self { section: section.name().to_owned(), code, severity, about })
     }
 
-    /// Returns whether this section accepts a finding: same code, not more severe than accepted,
-    /// and about no other object.
+    /// Returns whether this section accepts a finding: same code, severity not above the accepted
+    /// one, and no other object.
     #[must_use]
     pub fn covers(&self, code: &str, severity: Severity, about: &[String]) -> bool {
         self.code == code
@@ -57,7 +54,7 @@ impl Acceptance {
     }
 }
 
-/// Reduces `text` to an object that a section can name: one line of limited length.
+/// Reduces `text` to a valid object: one line of limited length.
 #[must_use]
 pub fn object(text: &str) -> String {
     let mut plain: String = text.chars().filter(|c| !c.is_control()).collect();
@@ -105,11 +102,17 @@ mod tests {
         let [one] = &read.unwrap()[..] else { panic!("one section") };
         let both = objects(&["lan1: rx-gro", "lan2: rx-gro"]);
         assert!(one.covers("gro-off", Severity::Warning, &both));
-        assert!(one.covers("gro-off", Severity::Advice, &both[..1]), "less of it");
-        assert!(!one.covers("gro-off", Severity::Error, &both), "worse than accepted");
-        assert!(!one.covers("gro-off", Severity::Warning, &objects(&["lan3: rx-gro"])), "another");
+        assert!(
+            one.covers("gro-off", Severity::Advice, &both[..1]),
+            "fewer objects, lower severity"
+        );
+        assert!(!one.covers("gro-off", Severity::Error, &both), "higher severity");
+        assert!(
+            !one.covers("gro-off", Severity::Warning, &objects(&["lan3: rx-gro"])),
+            "another object"
+        );
         assert!(!one.covers("lro-on", Severity::Warning, &both), "another check");
-        assert!(!one.covers("gro-off/step", Severity::Warning, &both), "another case");
+        assert!(!one.covers("gro-off/step", Severity::Warning, &both), "another case of the check");
     }
 
     #[test]
@@ -120,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn names_the_option_of_an_invalid_value() {
+    fn reports_the_option_of_an_invalid_value() {
         let long = "x".repeat(MAX_LEN + 1);
         for (options, option) in [
             ("\toption severity 'warning'\n".to_owned(), "check"),

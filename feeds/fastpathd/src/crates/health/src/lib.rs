@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Conditions that both the daemon's `status.health` and the doctor report, each judged by one
-//! function here, and the severities and acceptance of findings. Texts and fixes belong to daemon
-//! and doctor.
+//! Conditions that both the daemon's `status.health` and the doctor report, and the severities and
+//! acceptance of findings. Texts and fixes belong to daemon and doctor.
 
 mod acceptance;
 mod severity;
@@ -14,7 +13,7 @@ pub use severity::Severity;
 use uci::Package;
 
 config::named! {
-    /// Severity in `status.health`, worst last.
+    /// Severity in `status.health`, in ascending order.
     #[derive(PartialOrd, Ord, Serialize)]
     #[serde(rename_all = "lowercase")]
     pub enum Level {
@@ -31,7 +30,6 @@ pub struct Condition {
     /// Code in `status.health` and id of the doctor's check.
     pub code: &'static str,
     pub level: Level,
-    /// Values for the placeholders of the text.
     pub params: Map<String, Value>,
 }
 
@@ -46,25 +44,25 @@ impl Condition {
     }
 }
 
-/// Percent of the conntrack table above which new connections may soon be dropped.
-const FULL: u64 = 80;
+/// Usage of the conntrack table, in percent, above which new connections may soon be dropped.
+const FULL_PERCENT: u64 = 80;
 
-/// Reports `net.netfilter.nf_conntrack_acct` being off: flows have no byte counts.
+/// Reports disabled accounting (`net.netfilter.nf_conntrack_acct`): flows have no byte counts.
 #[must_use]
 pub fn accounting(counts: bool) -> Option<Condition> {
     (!counts).then(|| Condition::new("accounting-off", Level::Error))
 }
 
-/// Reports a conntrack table at 80 % or more of `limit`; a limit of 0 is unknown.
+/// Reports a conntrack table at 80 % or more of `limit`. A limit of 0 is unknown.
 #[must_use]
 pub fn conntrack(count: u64, limit: u64) -> Option<Condition> {
-    let full = limit > 0 && count * 100 >= limit * FULL;
+    let full = limit > 0 && count * 100 >= limit * FULL_PERCENT;
     full.then(|| {
         Condition::new("conntrack-full", Level::Warning).with("count", count).with("limit", limit)
     })
 }
 
-/// Reports an engine in force other than the configured one, and why.
+/// Reports that the active engine differs from the configured one.
 #[must_use]
 pub fn engine(wanted: &str, active: &str, why: &str) -> Option<Condition> {
     (wanted != active).then(|| {
@@ -75,7 +73,6 @@ pub fn engine(wanted: &str, active: &str, why: &str) -> Option<Condition> {
     })
 }
 
-/// Returns the UCI name of the section that enables fw4's own offloading.
 #[must_use]
 pub fn offloading_section(firewall: &Value) -> Option<String> {
     let package = firewall.as_object().map(Package::read)?;
@@ -83,8 +80,7 @@ pub fn offloading_section(firewall: &Value) -> Option<String> {
     defaults.find(|of| of.is_on("flow_offloading", false)).map(|of| of.name.clone())
 }
 
-/// Returns the case and severity of inspection that is configured and degraded. `state` comes from
-/// `ips`.
+/// Returns case and severity of degraded inspection. `state` is from the reply of `ips`.
 #[must_use]
 pub fn inspection(state: &str) -> Option<(&'static str, Severity)> {
     match state {
@@ -97,13 +93,13 @@ pub fn inspection(state: &str) -> Option<(&'static str, Severity)> {
     }
 }
 
-/// Reports fw4's own offloading, configured or in force.
+/// Reports that fw4's own offloading is configured or in force.
 #[must_use]
 pub fn firewall_offload(on: bool) -> Option<Condition> {
     on.then(|| Condition::new("flowtable-fw4", Level::Warning))
 }
 
-/// Reports firewall settings that open the router, or zones behind it, to the Internet.
+/// Reports firewall settings that expose the router, or zones behind it, to the Internet.
 #[must_use]
 pub fn internet(exposures: &[Exposure]) -> Option<Condition> {
     (!exposures.is_empty()).then(|| Condition::new("system-wan-open", Level::Error))
@@ -121,7 +117,7 @@ mod tests {
         let full = conntrack(800, 1000).unwrap();
         assert_eq!((full.code, full.level), ("conntrack-full", Level::Warning));
         assert_eq!(Value::Object(full.params), json!({"count": 800, "limit": 1000}));
-        assert_eq!(conntrack(5, 0), None, "its limit is unknown");
+        assert_eq!(conntrack(5, 0), None, "the limit is unknown");
     }
 
     #[test]

@@ -1,26 +1,23 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Severities of the doctor's findings.
 
 config::named! {
-    /// Severity of a finding, worst last.
+    /// Severity of a finding, in ascending order.
     #[derive(PartialOrd, Ord)]
     pub enum Severity from text {
         Ok = "ok",
-        /// No action needed.
+        /// Needs no action.
         Info = "info",
-        /// The check could not run.
         Unknown = "unknown",
-        /// Could be improved.
+        /// Improvement is possible.
         Advice = "advice",
         /// Slow or unsafe.
         Warning = "warning",
-        /// Broken, or far slower than the router could be.
+        /// Broken, or far slower than possible.
         Error = "error",
     }
 }
 
 impl Severity {
-    /// Returns whether the finding needs an action.
     #[must_use]
     pub const fn asks(self) -> bool {
         match self {

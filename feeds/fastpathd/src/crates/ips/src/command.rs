@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! Client of Suricata's command socket.
 //!
-//! Messages are JSON objects, one per line; the client first sends the protocol version. One thread
-//! of Suricata serves all clients with blocking reads, so each message is sent in one write.
-//! Commands have a time limit, and answers are limited to [`MAX_ANSWER_LEN`] bytes.
+//! Messages are JSON objects, one per line; the client sends the protocol version first. One
+//! thread of Suricata serves all clients with blocking reads, so each message is a single write.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -21,15 +20,15 @@ mod answer;
 
 pub use answer::{FailedRule, read_answer, read_failed_rules, read_rules};
 
-/// Maximum length of an answer, bytes. `dump-counters` with every protocol takes about 60 KiB.
+/// Maximum length of an answer, bytes. `dump-counters` takes about 60 KiB.
 pub const MAX_ANSWER_LEN: usize = 1 << 20;
 
-/// Protocol version in which messages end with a newline.
+/// First protocol version in which messages end with a newline.
 const VERSION: &str = "0.2";
 
 #[derive(Debug, Error)]
 pub enum CommandError {
-    /// Nobody listens, or the backlog of the socket is full.
+    /// No listener, or its backlog is full.
     #[error("cannot connect to Suricata's command socket {}: {source}", .path.display())]
     Connect { path: PathBuf, source: std::io::Error },
     #[error("lost Suricata's command socket at '{command}': {source}")]
@@ -38,15 +37,13 @@ pub enum CommandError {
     TimedOut { command: &'static str, limit: Duration },
     #[error("Suricata's answer to '{command}' is longer than {MAX_ANSWER_LEN} bytes")]
     TooLong { command: &'static str },
-    /// The answer is malformed or does not fit the command.
     #[error("Suricata's answer to '{command}' {what}")]
     Nonsense { command: &'static str, what: String },
-    /// Suricata answered NOK.
     #[error("Suricata refused '{command}': {message}")]
     Refused { command: &'static str, message: String },
 }
 
-/// Connects at the first command. Any error but a refusal closes the connection.
+/// Client that connects at the first command. Any error except a refusal closes the connection.
 #[derive(Debug)]
 pub struct Commands {
     path: PathBuf,
@@ -55,45 +52,35 @@ pub struct Commands {
 }
 
 impl Commands {
-    /// Creates a client for the socket at `path`; each command takes at most `limit`.
     #[must_use]
     pub fn new(path: &Path, limit: Duration) -> Self {
         Self { path: path.to_owned(), limit, stream: None }
     }
 
-    /// Returns how long Suricata has been running.
     pub async fn uptime(&mut self) -> Result<Duration, CommandError> {
         let message = self.ask("uptime").await?;
         let seconds = message.as_u64().ok_or_else(|| nonsense("uptime", "is not a number"))?;
         Ok(Duration::from_secs(seconds))
     }
 
-    /// Returns Suricata's version, such as `8.0.8 RELEASE`.
     pub async fn version(&mut self) -> Result<String, CommandError> {
         let message = self.ask("version").await?;
         let text = message.as_str().ok_or_else(|| nonsense("version", "is not a string"))?;
         Ok(crate::text::bounded(text.to_owned(), 64))
     }
 
-    /// Returns all counters, summed over threads.
     pub async fn counters(&mut self) -> Result<SuricataCounters, CommandError> {
         let message = self.ask("dump-counters").await?;
         SuricataCounters::read(&message).ok_or_else(|| nonsense("dump-counters", "has no counters"))
     }
 
-    /// Starts to reload the rules; Suricata inspects packets by the old ones meanwhile. Not
-    /// possible if Suricata was started with `-s` or `-S`.
-    ///
-    /// # Errors
-    /// See [`CommandError`]. Suricata refuses while another reload runs.
+    /// Starts a reload of the rules. Suricata keeps inspecting with the old rules meanwhile. Fails
+    /// during another reload, or if Suricata was started with `-s` or `-S`.
     pub async fn reload_rules(&mut self) -> Result<(), CommandError> {
         self.ask("ruleset-reload-nonblocking").await.map(drop)
     }
 
-    /// Retries [`Self::reload_rules`] after each `pause`, at most `tries` times in total.
-    ///
-    /// # Errors
-    /// The last attempt failed, see [`CommandError`].
+    /// Calls [`Self::reload_rules`] up to `tries` times, with `pause` in between.
     pub async fn reload_rules_within(
         &mut self,
         tries: u32,
@@ -108,7 +95,6 @@ impl Commands {
         self.reload_rules().await
     }
 
-    /// Returns when rules were last loaded, in Suricata's time format.
     pub async fn reload_time(&mut self) -> Result<String, CommandError> {
         const COMMAND: &str = "ruleset-reload-time";
         let message = self.ask(COMMAND).await?;
@@ -117,14 +103,13 @@ impl Commands {
         Ok(crate::text::bounded(text.to_owned(), 64))
     }
 
-    /// Returns how many rules are loaded and how many could not be loaded.
     pub async fn rules(&mut self) -> Result<RuleCounts, CommandError> {
         const COMMAND: &str = "ruleset-stats";
         let message = self.ask(COMMAND).await?;
         read_rules(&message).ok_or_else(|| nonsense(COMMAND, "has no numbers of rules"))
     }
 
-    /// Returns the first rules that could not be loaded; Suricata reports at most 21.
+    /// Returns the first rules that failed to load; Suricata reports at most 21.
     pub async fn failed_rules(&mut self) -> Result<Vec<FailedRule>, CommandError> {
         const COMMAND: &str = "ruleset-failed-rules";
         let message = self.ask(COMMAND).await?;
@@ -135,7 +120,7 @@ impl Commands {
         let limit = self.limit;
         let answer = timeout(limit, self.exchange(command)).await;
         let answer = answer.unwrap_or(Err(CommandError::TimedOut { command, limit }));
-        // A late answer would be taken for the answer to the next command.
+        // The connection is closed, because a late answer would belong to the wrong command.
         if !matches!(answer, Ok(_) | Err(CommandError::Refused { .. })) {
             self.stream = None;
         }
@@ -143,7 +128,7 @@ impl Commands {
     }
 
     async fn exchange(&mut self, command: &'static str) -> Result<Value, CommandError> {
-        // Taken out, so that a cancelled command leaves no half-used connection behind.
+        // If the command is cancelled, the connection is dropped in an undefined state.
         let mut stream = match self.stream.take() {
             Some(stream) => stream,
             None => self.connect().await?,
@@ -170,7 +155,6 @@ fn nonsense(command: &'static str, what: &str) -> CommandError {
     CommandError::Nonsense { command, what: what.to_owned() }
 }
 
-/// Sends a message and returns the line of the answer.
 async fn send(
     stream: &mut BufReader<UnixStream>,
     command: &'static str,
@@ -185,7 +169,7 @@ async fn send(
     }
 }
 
-/// Returns `None` if the line is longer than [`MAX_ANSWER_LEN`].
+/// Reads a line. Returns `None` if it is longer than [`MAX_ANSWER_LEN`].
 async fn read_line(stream: &mut (impl AsyncBufRead + Unpin)) -> std::io::Result<Option<Vec<u8>>> {
     let mut line = Vec::new();
     loop {
@@ -194,12 +178,12 @@ async fn read_line(stream: &mut (impl AsyncBufRead + Unpin)) -> std::io::Result<
             return Err(std::io::ErrorKind::UnexpectedEof.into());
         }
         let end = bytes.iter().position(|byte| *byte == b'\n');
-        let taken = end.unwrap_or(bytes.len());
-        if line.len() + taken > MAX_ANSWER_LEN {
+        let length = end.unwrap_or(bytes.len());
+        if line.len() + length > MAX_ANSWER_LEN {
             return Ok(None);
         }
-        line.extend_from_slice(&bytes[..taken]);
-        stream.consume(end.map_or(taken, |end| end + 1));
+        line.extend_from_slice(&bytes[..length]);
+        stream.consume(end.map_or(length, |end| end + 1));
         if end.is_some() {
             return Ok(Some(line));
         }

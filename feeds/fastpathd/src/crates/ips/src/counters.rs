@@ -1,43 +1,37 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Reads Suricata's counters from its `stats` events and from the answer to `dump-counters`.
+//! Suricata's counters, from `stats` events and the answer to `dump-counters`.
 
 use serde_json::Value;
 
 use crate::health::RuleCounts;
 
-/// Counters since Suricata's start.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct SuricataCounters {
-    /// Seconds since Suricata's start.
     pub uptime_s: u64,
-    /// Packets decoded.
     pub packets: u64,
-    /// Bytes decoded.
     pub bytes: u64,
-    /// Packets that Suricata let pass.
     pub accepted: u64,
-    /// Packets that Suricata dropped.
     pub blocked: u64,
     pub alerts: u64,
-    /// Alerts that were not written because a packet had too many, or because they were suppressed.
+    /// Alerts that were not written because a packet had too many, or that were suppressed.
     pub alerts_lost: u64,
     /// Packets that the kernel dropped before a tap could read them.
     pub capture_drops: u64,
     /// Packets of bypassed flows that still reached Suricata.
     pub bypassed_packets: u64,
-    /// Bypassed flows; Suricata counts them when they time out, minutes later.
+    /// Bypassed flows. Suricata counts them when they time out, minutes later.
     pub bypassed_flows: u64,
     /// Packets and streams dropped because a table has reached its memory limit.
     pub memory_drops: u64,
-    /// TCP segments that another thread than the one of their flow handled.
+    /// TCP segments handled by a thread other than their flow's.
     pub wrong_thread: u64,
     /// `None` if the counters list no detection engine.
     pub rules: Option<RuleCounts>,
 }
 
 impl SuricataCounters {
-    /// Reads an object of counters, which are grouped by subject. Returns `None` for any other
-    /// value. A missing counter is zero.
+    /// Reads an object of counters, grouped by subject. Missing counters are 0. Returns `None` for
+    /// any other value.
     #[must_use]
     pub fn read(stats: &Value) -> Option<Self> {
         if !stats.is_object() {
@@ -99,14 +93,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn absent_counters_are_zero() {
+    fn missing_counters_are_zero() {
         assert_eq!(SuricataCounters::read(&json!({})), Some(SuricataCounters::default()));
         assert_eq!(SuricataCounters::read(&json!([])), None);
         assert_eq!(SuricataCounters::read(&json!({"decoder": {"pkts": "many"}})), None);
     }
 
     #[test]
-    fn counters_of_one_subject_are_added_up() {
+    fn sums_counters_of_the_same_subject() {
         let stats = json!({
             "uptime": 16,
             "decoder": {"pkts": 10, "bytes": 5000},

@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! Receives Suricata's events (EVE): JSON objects, one per line, over a stream socket.
 //!
-//! [`EventListener`] receives them, [`Reader`] splits, rate-limits and parses them, [`Events`]
-//! stores the relevant ones. Suricata sends with `MSG_DONTWAIT` (`SCLogFileWriteSocket`): if nobody
-//! reads, it drops and counts the event, and no packet waits. Only `connect` can block Suricata,
-//! when the backlog of the socket is full; after a broken connection it reconnects at most every
-//! half second. So it suffices to accept connections at once and to drain them, and a pause is
-//! harmless.
+//! [`EventListener`] receives them, [`Reader`] splits, rate-limits and parses them, and [`Events`]
+//! stores the relevant ones. A slow reader never delays packets, because Suricata sends with
+//! `MSG_DONTWAIT` (`SCLogFileWriteSocket`) and drops events that do not fit. Only `connect` could
+//! block Suricata, when the backlog is full, so connections are accepted at once.
 
 mod alert;
 mod alerts;

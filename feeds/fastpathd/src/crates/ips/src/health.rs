@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Derives the state of inspection from observations of Suricata, and decides when the gate in
-//! front of the queues opens. `health/progress.rs` has the time limits of hangs and starts,
-//! `health/strain.rs` has the limits of lost and late packets.
+//! Derives the state of inspection from observations of Suricata, and the gate in front of the
+//! queues.
 //!
 //! [`Health`] receives an observation about every half second, and reports within two seconds that
-//! Suricata is gone or hangs.
+//! Suricata ended or hangs.
 
 use std::time::Duration;
 
@@ -24,23 +23,21 @@ pub use reason::{Consequence, Reason};
 use strain::Strain;
 
 config::named! {
-    /// State of inspection that users see.
+    /// State of inspection, as shown to users.
     #[derive(Default)]
     pub enum State {
-        /// Inspection is disabled.
         #[default]
         Off = "off",
-        /// Suricata loads its rules.
         Starting = "starting",
         /// Packets to be inspected wait for Suricata's verdict.
         Inline = "inline",
         /// Inline, but packets are lost or late, or there is another defect.
         InlineDegraded = "inline-degraded",
-        /// Suricata does not work; traffic to be inspected passes.
+        /// Suricata does not work, so traffic to be inspected passes.
         FailingOpen = "failing-open",
-        /// Suricata does not work; traffic to be inspected is dropped.
+        /// Suricata does not work, so traffic to be inspected is dropped.
         FailingClosed = "failing-closed",
-        /// Suricata refused its rules or its configuration and does not run.
+        /// Suricata refused its rules or configuration and does not run.
         RulesRejected = "rules-rejected",
         /// Suricata inspects copies and drops nothing.
         Watching = "watching",
@@ -48,13 +45,13 @@ config::named! {
 }
 
 impl State {
-    /// Reports whether packets are inspected as requested.
+    /// Returns whether packets are inspected as configured.
     #[must_use]
     pub fn works(self) -> bool {
         matches!(self, Self::Inline | Self::InlineDegraded | Self::Watching)
     }
 
-    /// Reports whether a fault prevents inspection.
+    /// Returns whether a fault prevents inspection.
     #[must_use]
     pub fn fails(self) -> bool {
         match self {
@@ -66,21 +63,16 @@ impl State {
     }
 }
 
-/// Current state of inspection.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct InspectionCondition {
     pub state: State,
-    /// Start of the state.
     pub since: Duration,
-    /// Reason of the state; never empty.
     pub why: Cause,
-    /// Action of the rule in front of the queues in mode `nfq`. Never [`Gate::Closed`]: a queue
-    /// without a listener drops packets by itself, and takes them again as soon as Suricata is
-    /// back.
+    /// Action of the rule in front of the queues in mode `nfq`. Never [`Gate::Closed`], because the
+    /// kernel drops packets of a queue without a listener.
     pub gate: Gate,
 }
 
-/// Judges each observation in the light of the previous ones.
 #[derive(Debug)]
 pub struct Health {
     condition: InspectionCondition,
@@ -97,13 +89,11 @@ impl Health {
         Self { condition, progress: Progress::new(now), strain: Strain::default() }
     }
 
-    /// Returns the condition after the last observation.
     #[must_use]
     pub fn condition(&self) -> &InspectionCondition {
         &self.condition
     }
 
-    /// Judges the observation made at `now`.
     pub fn observe(&mut self, now: Duration, seen: &Observation) -> &InspectionCondition {
         let presence = self.progress.follow(now, seen);
         let works = presence == Presence::Works;
@@ -147,24 +137,24 @@ impl Health {
             Presence::Starts => (State::Starting, then(Reason::Loading)),
             Presence::Absent => (failing(seen), then(Reason::Absent)),
             Presence::Crashed => (failing(seen), then(Reason::Crashed)),
-            Presence::Deaf => (failing(seen), then(Reason::NoQueue)),
+            Presence::Unbound => (failing(seen), then(Reason::NoQueue)),
             Presence::Hangs => (failing(seen), then(Reason::Hangs)),
             Presence::NeverReady => (failing(seen), then(Reason::NeverReady)),
         }
     }
 }
 
-/// Reports whether packets bypass a working Suricata because the rules in force do not queue them.
+/// Returns whether the rules in force do not queue packets for a working Suricata.
 fn uninspected(seen: &Observation) -> bool {
     seen.gate == Gate::Open && seen.mode == InspectionMode::Nfq
 }
 
 fn gate(seen: &Observation, takes: bool) -> Gate {
-    let asked = seen.enabled && seen.mode == InspectionMode::Nfq;
-    if asked && seen.fail == FailPolicy::Open && !takes { Gate::Open } else { Gate::Queue }
+    let queues_packets = seen.enabled && seen.mode == InspectionMode::Nfq;
+    if queues_packets && seen.fail == FailPolicy::Open && !takes { Gate::Open } else { Gate::Queue }
 }
 
-/// Turns a foreign message into one line of bounded length that ends like a sentence.
+/// Formats a message of another program as one sentence of bounded length.
 fn sentence(said: &str) -> String {
     let lines: Vec<&str> = said.split_whitespace().collect();
     let mut text = crate::text::bounded(lines.join(" "), 400);
@@ -196,7 +186,6 @@ fn failing(seen: &Observation) -> State {
     if closed { State::FailingClosed } else { State::FailingOpen }
 }
 
-/// Returns the effect on packets while Suricata does not work.
 fn consequence(seen: &Observation) -> Consequence {
     match (seen.mode, seen.fail) {
         (InspectionMode::Nfq, FailPolicy::Open) => Consequence::Uninspected,

@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! Inline Suricata: settings, configuration, command socket, events, health, and blocked sources.
 //!
-//! Only [`Commands`] and [`EventListener`] do I/O. Times are a [`Duration`] since an arbitrary
-//! start, or Unix milliseconds if a name ends in `_ms`.
-//!
-//! [`Duration`]: std::time::Duration
+//! Only [`Commands`] and [`EventListener`] do I/O. Names that end in `_ms` are Unix milliseconds;
+//! other times are a [`Duration`](std::time::Duration) since an arbitrary start.
 
 mod blocks;
 mod command;

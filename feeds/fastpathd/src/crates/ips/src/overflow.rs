@@ -1,24 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Counts packets that passed a full queue (`fail-open`). Neither nft nor the kernel's queue
-//! distinguishes them from accepted packets, so packets that the queues took are subtracted from
-//! packets that the rules sent to them.
+//! Counts packets that passed a full queue (`fail-open`). The kernel has no such counter, so
+//! packets that the queues took are subtracted from packets that the rules sent to them.
 
 use std::ops::RangeInclusive;
 
 use crate::queues::{Queue, queues_of};
 
-/// Counter of the rules, with all queues of the kernel before and after it was read.
+/// Counter of the rules, with the kernel's queues before and after reading it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Offered {
-    /// Id of the nftables table. A new table counts from 0.
     pub table: u64,
-    /// Packets that the rules sent to the queues.
     pub sent: u64,
     pub before: Vec<Queue>,
     pub after: Vec<Queue>,
 }
 
-/// Packets that passed full queues since the daemon's start.
 #[derive(Debug, Default)]
 pub struct Overflow {
     last: Option<Offered>,
@@ -26,8 +22,8 @@ pub struct Overflow {
 }
 
 impl Overflow {
-    /// Compares two readings that are seconds apart. The result is a lower bound: a packet that the
-    /// kernel segments before queueing counts once as sent and several times as taken.
+    /// Adds a reading. The result is a lower bound, because a packet that the kernel segments
+    /// before queueing counts once as sent and several times as taken.
     pub fn read(&mut self, now: Offered, numbers: RangeInclusive<u16>) {
         let Some(last) = self.last.replace(now) else { return };
         let Some(now) = &self.last else { return };
@@ -37,10 +33,11 @@ impl Overflow {
         let [before, after] = [&last.before, &now.after];
         let before = queues_of(before, numbers.clone());
         let after = queues_of(after, numbers);
-        let taken = before.into_iter().zip(after).map(|(before, after)| taken(before?, after?));
-        // A queue that lost its listener in between cannot be compared.
-        let Some(taken) = taken.sum::<Option<u64>>() else { return };
-        self.passed += (now.sent - last.sent).saturating_sub(taken);
+        let received =
+            before.into_iter().zip(after).map(|(before, after)| received(before?, after?));
+        // The reading is skipped if a queue lost its listener in between.
+        let Some(received) = received.sum::<Option<u64>>() else { return };
+        self.passed += (now.sent - last.sent).saturating_sub(received);
     }
 
     #[must_use]
@@ -49,9 +46,9 @@ impl Overflow {
     }
 }
 
-/// Returns the packets that a listener received or that were dropped in front of it; `None` if the
-/// listener changed.
-fn taken(before: Queue, after: Queue) -> Option<u64> {
+/// Returns the packets that a queue received, including dropped ones. `None` if the listener
+/// changed.
+fn received(before: Queue, after: Queue) -> Option<u64> {
     let all = |queue: Queue| queue.handled.wrapping_add(queue.depth).wrapping_add(queue.full);
     (before.listener == after.listener).then(|| all(after).wrapping_sub(all(before)).into())
 }
@@ -70,7 +67,7 @@ mod tests {
         Offered { table: 1, sent, before: before.to_vec(), after: after.to_vec() }
     }
 
-    /// Numbers of a real flood on one queue of 4096: 149,595 packets sent and 70,973 handled.
+    /// Numbers of a recorded flood on one queue of 4096: 149,595 packets sent and 70,973 handled.
     #[test]
     fn counts_packets_that_passed_a_full_queue() {
         let mut overflow = Overflow::default();
@@ -80,7 +77,7 @@ mod tests {
         let full = [queue(0, 1, 30_000, 4096)];
         overflow.read(reading(90_000, &full, &full), 0..=0);
         let passed = (90_000 - 48) - (30_000 + 4096 - 48);
-        assert_eq!(overflow.passed(), passed, "packets that wait have not passed");
+        assert_eq!(overflow.passed(), passed, "waiting packets have not passed");
         let calm = [queue(0, 1, 71_021, 0)];
         overflow.read(reading(149_643, &calm, &calm), 0..=0);
         assert_eq!(overflow.passed(), 149_595 - 70_973);
@@ -109,8 +106,7 @@ mod tests {
     }
 
     proptest! {
-        /// Packets also arrive between the readings of the queues and of the counter, and the
-        /// kernel's counters wrap.
+        /// Packets also arrive between the readings of queues and counter, and the counters wrap.
         #[test]
         fn never_counts_more_than_passed(
             steps in prop::collection::vec(

@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Renders the YAML that Suricata includes after the file of its package, and Suricata's arguments.
-//! Capture and inspection are in folder `overlay`.
+//! Renders Suricata's arguments and the YAML that Suricata includes after the file of its package.
 //!
-//! `--include` is read after the main file and *replaces* every top-level section that it names (a
-//! key with dots would be merged), so every section here is complete. Suricata silently ignores a
-//! missing file, so the init script has to check that it exists.
+//! `--include` *replaces* every top-level section that it names, so every section here must be
+//! complete. Suricata ignores a missing file, so the init script has to check for it.
 
 use std::path::PathBuf;
 
@@ -20,22 +18,17 @@ mod yaml;
 
 use yaml::{list, quoted};
 
-/// Paths at run time.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Files {
-    /// Socket on which the daemon listens for events.
     pub events: PathBuf,
-    /// Suricata's command socket.
     pub commands: PathBuf,
-    /// Rule files, which all have to exist.
+    /// Rule files, which must exist.
     pub rules: Vec<PathBuf>,
     /// Rules that mark connections with a TCP handshake; see `Offence` in `eve/alert.rs`.
     pub handshake: PathBuf,
     /// Rules that end the inspection of encrypted connections.
     pub encrypted: PathBuf,
-    /// Classes and severities of rules.
     pub classification: PathBuf,
-    /// Reference systems of rules.
     pub references: PathBuf,
 }
 
@@ -53,7 +46,6 @@ impl Default for Files {
     }
 }
 
-/// Inputs of the configuration.
 #[derive(Debug, Clone)]
 pub struct Overlay<'a> {
     pub settings: &'a Settings,
@@ -63,18 +55,16 @@ pub struct Overlay<'a> {
     pub mark_mask: u32,
     /// Some connections are inspected to their end, by a policy or by default.
     pub any_always: bool,
-    /// Networks of the protected side; the private ranges if empty.
+    /// Networks of the protected side. If empty, the private ranges.
     pub home: &'a [Network],
     pub files: &'a Files,
 }
 
-/// Returns the bit of the packet mark that requests a bypass.
 #[must_use]
 pub fn bypass_mark(mark_mask: u32) -> u32 {
     mark_mask.checked_ilog2().map_or(0, |bit| 1 << bit)
 }
 
-/// Renders the file for `--include`.
 #[must_use]
 pub fn render(overlay: &Overlay<'_>) -> String {
     let parts = [
@@ -90,7 +80,6 @@ pub fn render(overlay: &Overlay<'_>) -> String {
     parts.concat()
 }
 
-/// Returns the arguments that select the capture method.
 #[must_use]
 pub fn arguments(settings: &Settings, threads: &Threads) -> Vec<String> {
     match settings.mode {
@@ -103,8 +92,8 @@ pub fn arguments(settings: &Settings, threads: &Threads) -> Vec<String> {
     }
 }
 
-/// Logs to the console only, which procd reads; the daemon stores the relevant events. A core dump
-/// of hundreds of MiB would fill a router's memory.
+/// Logs only to the console, which procd reads. Core dumps of hundreds of MiB would fill a
+/// router's memory.
 const LOGGING: &str = "
 logging:
   default-log-level: notice
@@ -140,22 +129,19 @@ profiling:
 ";
 
 impl Overlay<'_> {
-    /// Reports whether Suricata's verdicts decide about packets.
-    fn in_line(&self) -> bool {
+    fn is_inline(&self) -> bool {
         self.settings.mode != InspectionMode::Ids
     }
 
-    /// Reports whether Suricata may bypass connections.
-    fn lets_go(&self) -> bool {
+    fn may_bypass(&self) -> bool {
         self.settings.mode == InspectionMode::Nfq && !self.any_always
     }
 
-    /// Reports whether packets that cannot be inspected are dropped.
-    fn drops_unseen(&self) -> bool {
-        self.in_line() && self.settings.fail == FailPolicy::Closed
+    /// Returns whether packets that cannot be inspected are dropped.
+    fn drops_uninspected(&self) -> bool {
+        self.is_inline() && self.settings.fail == FailPolicy::Closed
     }
 
-    /// Inspected bytes of each stream direction; 0 for all.
     fn depth(&self) -> u32 {
         if self.any_always { 0 } else { self.settings.depth }
     }
@@ -169,7 +155,7 @@ impl Overlay<'_> {
             (false, true) => format!("[{PRIVATE}]"),
             (false, false) => format!("[{}]", texts.join(",")),
         };
-        // Suricata rejects every rule that uses a negated "any".
+        // Suricata rejects rules with a negated "any".
         let external = if whole { "any" } else { "!$HOME_NET" };
         format!(
             "\nvars:\n  address-groups:\n    HOME_NET: \"{home}\"\n    \
@@ -189,9 +175,7 @@ impl Overlay<'_> {
         )
     }
 
-    /// `metadata` adds flowbits to alerts, among them that of the handshake. A slow or stopped
-    /// reader costs events, never packets: Suricata sends with `MSG_DONTWAIT` and counts the events
-    /// lost.
+    /// Renders the event stream. `metadata` adds flowbits to alerts, including the handshake's.
     fn outputs(&self) -> String {
         format!(
             "
@@ -262,7 +246,6 @@ unix-command:
                 ("management", or_workers(&threads.management), "balanced"),
                 ("receive", or_workers(&threads.receive), "balanced"),
                 ("verdict", or_workers(&threads.verdict), "balanced"),
-                // One CPU for each thread, the lowest first.
                 ("worker", list(workers), "exclusive"),
             ] {
                 text.push_str(&cpu_set(set, &cpus, mode));
@@ -285,7 +268,7 @@ fn cpu_set(set: &str, cpus: &str, mode: &str) -> String {
 
 const PRIVATE: &str = "192.168.0.0/16,10.0.0.0/8,172.16.0.0/12,fc00::/7,fe80::/10";
 
-/// Variables of public rule sets, apart from the two networks.
+/// Variables of public rule sets, except the networks.
 const GROUPS: &str = "    HTTP_SERVERS: \"$HOME_NET\"
     SMTP_SERVERS: \"$HOME_NET\"
     SQL_SERVERS: \"$HOME_NET\"

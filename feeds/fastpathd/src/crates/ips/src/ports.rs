@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Rejects modes `ids` and `inline` on unsuitable ports.
+//! Rejects ports that are unsuitable for modes `ids` and `inline`.
 
 use config::{Fault, Problem};
 use model::InspectionMode;
@@ -9,23 +9,16 @@ use crate::settings::Settings;
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct CapturePort {
     pub name: String,
-    /// Bridge that the port belongs to.
     pub bridge: Option<String>,
     /// Devices on top of the port: VLAN devices, PPPoE sessions (`pppoe-wan`), macvlans.
     pub carries: Vec<String>,
-    /// The port has an address of the router.
     pub addressed: bool,
-    /// The port is administratively up.
     pub up: bool,
-    /// MTU, bytes.
     pub mtu: u32,
 }
 
 /// Checks the settings against `ports`, the existing devices. A port that is down is accepted,
 /// because it may come up.
-///
-/// # Errors
-/// The first unsuitable port.
 pub fn check_mode(settings: &Settings, ports: &[CapturePort]) -> Result<(), Problem> {
     if !settings.enabled || settings.mode == InspectionMode::Nfq {
         return Ok(());
@@ -36,7 +29,7 @@ pub fn check_mode(settings: &Settings, ports: &[CapturePort]) -> Result<(), Prob
         let port =
             port.ok_or_else(|| refuse(name, Fault::UnknownDevice { device: name.clone() }))?;
         if settings.mode == InspectionMode::Inline {
-            fit_to_bridge(port)?;
+            check_unused(port)?;
         }
         found.push(port);
     }
@@ -54,9 +47,9 @@ pub fn check_mode(settings: &Settings, ports: &[CapturePort]) -> Result<(), Prob
     }
 }
 
-/// Rejects a port in use: Suricata copies every frame between the ports while the kernel handles
-/// it, too, so each packet would travel twice, once uninspected.
-fn fit_to_bridge(port: &CapturePort) -> Result<(), Problem> {
+/// Rejects a port in use: the kernel would handle the same frames that Suricata copies to the
+/// other port, so each packet would be forwarded twice, once uninspected.
+fn check_unused(port: &CapturePort) -> Result<(), Problem> {
     if let Some(bridge) = &port.bridge {
         return Err(refuse(&port.name, Fault::InlineBridge { bridge: bridge.clone() }));
     }
@@ -110,10 +103,10 @@ mod tests {
     #[test]
     fn rejects_unsuitable_ports_with_the_reason() {
         let bridged = CapturePort { bridge: Some("br-lan".into()), ..port("lan1") };
-        let dialled = CapturePort { carries: vec!["pppoe-wan".into()], ..port("wan") };
-        let own = CapturePort { addressed: true, ..port("eth1") };
+        let with_pppoe = CapturePort { carries: vec!["pppoe-wan".into()], ..port("wan") };
+        let with_address = CapturePort { addressed: true, ..port("eth1") };
         let jumbo = CapturePort { mtu: 9000, ..port("eth3") };
-        let ports = [bridged, dialled, own, jumbo, port("eth2")];
+        let ports = [bridged, with_pppoe, with_address, jumbo, port("eth2")];
         for (mode, devices, expected) in [
             (
                 InspectionMode::Ids,
@@ -130,9 +123,9 @@ mod tests {
             ),
             (InspectionMode::Inline, &["eth2", "eth3"], "eth2 has 1500, eth3 has 9000"),
         ] {
-            let said = check(mode, devices, &ports);
-            assert!(said.starts_with("section 'ips'"), "{said}");
-            assert!(said.contains(expected), "{said}");
+            let problem = check(mode, devices, &ports);
+            assert!(problem.starts_with("section 'ips'"), "{problem}");
+            assert!(problem.contains(expected), "{problem}");
         }
     }
 

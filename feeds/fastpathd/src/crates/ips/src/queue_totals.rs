@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Sums the packets of each queue since the daemon's start. The kernel counts in 32 bits, and from
-//! 0 when a queue is bound; the counters of a busy queue wrap within hours.
+//! Packet totals of each queue since the daemon's start. The kernel's 32-bit counters restart when
+//! a queue is bound, and wrap within hours on a busy queue.
 
 use std::collections::BTreeMap;
 
@@ -8,38 +8,36 @@ use crate::queues::Queue;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct QueueTotal {
-    /// Packets with a verdict.
     pub handled: u64,
-    /// Packets lost because the queue or the socket buffer of its listener was full.
+    /// Packets lost because the queue or its listener's socket buffer was full.
     pub dropped: u64,
 }
 
-/// Totals of all queues, by number.
 #[derive(Debug, Default)]
 pub struct QueueTotals {
     queues: BTreeMap<u16, (Queue, QueueTotal)>,
-    /// There was a reading, so a new queue is counted from 0.
-    begun: bool,
+    /// Whether there was a first reading, so that new queues count from 0.
+    has_base: bool,
 }
 
 impl QueueTotals {
     /// Adds a reading of all queues. Fewer than 2³¹ packets may pass between two readings. The
-    /// counts of the first reading are from before the daemon's start.
+    /// first reading is the base, because it includes packets from before the daemon's start.
     pub fn read(&mut self, queues: &[Queue]) {
-        let begun = std::mem::replace(&mut self.begun, true);
+        let has_base = std::mem::replace(&mut self.has_base, true);
         for queue in queues {
             let zero = Queue { handled: 0, full: 0, unread: 0, ..*queue };
-            let first = if begun { zero } else { *queue };
+            let first = if has_base { zero } else { *queue };
             let new = (first, QueueTotal::default());
             let (before, total) = self.queues.entry(queue.number).or_insert(new);
-            // A new listener has bound the queue, so the kernel's counters began at 0.
+            // A new listener has bound the queue, so its counters started at 0.
             if before.listener != queue.listener {
                 *before = zero;
             }
             before.listener = queue.listener;
-            total.handled += grown(queue.handled, &mut before.handled);
-            total.dropped += grown(queue.full, &mut before.full);
-            total.dropped += grown(queue.unread, &mut before.unread);
+            total.handled += growth(queue.handled, &mut before.handled);
+            total.dropped += growth(queue.full, &mut before.full);
+            total.dropped += growth(queue.unread, &mut before.unread);
         }
     }
 
@@ -49,15 +47,15 @@ impl QueueTotals {
     }
 }
 
-/// Returns the growth of a 32-bit counter since `before`. The kernel changes the id of the last
-/// packet and the number of waiting ones while they are read, so their difference may step back.
-fn grown(now: u32, before: &mut u32) -> u64 {
-    let grown = now.wrapping_sub(*before);
-    if grown > u32::MAX / 2 {
+/// Returns the growth of a 32-bit counter since `before`. The kernel reads its two counters at
+/// different times, so their difference may decrease.
+fn growth(now: u32, before: &mut u32) -> u64 {
+    let growth = now.wrapping_sub(*before);
+    if growth > u32::MAX / 2 {
         return 0;
     }
     *before = now;
-    grown.into()
+    growth.into()
 }
 
 #[cfg(test)]
@@ -73,7 +71,7 @@ mod tests {
         let mut totals = QueueTotals::default();
         assert_eq!(totals.of(3), QueueTotal::default());
         totals.read(&[queue(1, 4_000_000_000, 4)]);
-        assert_eq!(totals.of(3), QueueTotal::default(), "before the daemon's start");
+        assert_eq!(totals.of(3), QueueTotal::default(), "packets from before the daemon's start");
         totals.read(&[queue(1, 4_294_967_295, 5)]);
         totals.read(&[queue(1, 9, 6)]);
         assert_eq!(totals.of(3), QueueTotal { handled: 294_967_305, dropped: 2 });
@@ -84,10 +82,9 @@ mod tests {
         assert_eq!(totals.of(4), QueueTotal { handled: 30, dropped: 1 });
     }
 
-    /// The kernel prints the id of the last packet and the number of waiting ones while they
-    /// change.
+    /// The kernel's two counters are not read atomically.
     #[test]
-    fn a_count_that_steps_back_adds_nothing() {
+    fn a_decreasing_count_adds_nothing() {
         let mut totals = QueueTotals::default();
         totals.read(&[]);
         totals.read(&[queue(1, 2_u32.wrapping_sub(5), 1)]);

@@ -1,38 +1,34 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Parses `/proc/net/netfilter/nfnetlink_queue`: the listener of each NFQUEUE, and its waiting,
-//! handled and dropped packets.
+//! Parses `/proc/net/netfilter/nfnetlink_queue`: listener and packet counts of each NFQUEUE.
 
 use std::ops::RangeInclusive;
 
-/// The kernel's file. Only root can read it (0440) until the init script makes it readable for all.
+/// Path of the kernel's file, which the init script makes readable for all users.
 pub const QUEUES: &str = "/proc/net/netfilter/nfnetlink_queue";
 
-/// A queue with a listener; the kernel lists no others.
+/// A queue with a listener. The kernel does not list queues without one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Queue {
     pub number: u16,
     /// Netlink port of the listener, usually its process id.
     pub listener: u32,
-    /// Packets that wait for a verdict.
     pub depth: u32,
     /// Packets with a verdict since the queue was bound, modulo 2³².
     pub handled: u32,
-    /// Packets lost because the queue was full. With fail-open such packets pass and are not
+    /// Packets lost because the queue was full. With fail-open, such packets pass and are not
     /// counted.
     pub full: u32,
-    /// Packets lost because the listener's socket buffer was full.
     pub unread: u32,
 }
 
 impl Queue {
-    /// Packets lost for either reason.
     #[must_use]
     pub fn dropped(&self) -> u64 {
         u64::from(self.full) + u64::from(self.unread)
     }
 }
 
-/// Parses the kernel's lines and skips others. Columns: queue, port id of the peer, packets
+/// Parses the kernel's lines and skips malformed ones. Columns: queue, netlink port, packets
 /// waiting, copy mode, copy range, dropped by the queue, dropped by the socket, id of the last
 /// packet, 1.
 #[must_use]
@@ -46,12 +42,12 @@ fn parse_line(line: &str) -> Option<Queue> {
     let mut next = || columns.next()?.parse::<u32>().ok();
     let [listener, depth, _mode, _range, full, unread, last] =
         [next()?, next()?, next()?, next()?, next()?, next()?, next()?];
-    // The kernel numbers packets from 1 when it queues them, so the last id includes waiting ones.
+    // The kernel numbers packets from 1 as it queues them, so the last id includes waiting packets.
     let handled = last.wrapping_sub(depth);
     Some(Queue { number, listener, depth, handled, full, unread })
 }
 
-/// Returns the queues of `numbers`, in order; `None` where nobody listens.
+/// Returns the queues of `numbers`, in order. `None` without a listener.
 #[must_use]
 pub fn queues_of(queues: &[Queue], numbers: RangeInclusive<u16>) -> Vec<Option<Queue>> {
     numbers.map(|number| queues.iter().find(|queue| queue.number == number).copied()).collect()

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Reads section `ips` of `/etc/config/fastpath`, with defaults and ranges.
+//! Section `ips` of `/etc/config/fastpath`, with defaults and ranges.
 
 use std::collections::BTreeSet;
 use std::str::FromStr;
@@ -8,43 +8,34 @@ use std::time::Duration;
 use config::{Fault, Network, Package, Section, is_device_name, number_in, switch};
 use model::{Action, FailPolicy, InspectionMode, Spread};
 
-/// Checked section `ips 'ips'`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Settings {
     pub enabled: bool,
-    /// How packets reach Suricata.
     pub mode: InspectionMode,
-    /// Policy while Suricata does not work.
     pub fail: FailPolicy,
-    /// Action for connections that match no policy.
     pub default: Action,
-    /// Bytes of a connection, both directions, after which its inspection may end; 0 for no limit.
+    /// Bytes of a connection, both directions, after which its inspection may end. 0 for no limit.
     pub budget_bytes: u64,
-    /// Packets of a connection after which its inspection may end; 0 for no limit.
+    /// Packets of a connection after which its inspection may end. 0 for no limit.
     pub budget_packets: u32,
-    /// How the kernel chooses a queue.
     pub spread: Spread,
     pub queue_first: u16,
-    /// Maximum number of packets that wait in one queue.
     pub queue_length: u32,
-    /// Bytes of each stream direction that Suricata inspects; 0 for all.
+    /// Inspected bytes of each stream direction; 0 for all.
     pub depth: u32,
-    /// MiB for all of Suricata's tables together.
+    /// Memory of all Suricata tables, MiB.
     pub memory: u32,
-    /// `HOME_NET`; the daemon determines it if empty.
+    /// `HOME_NET`. If empty, the daemon determines it.
     pub home: Vec<Network>,
     /// Networks that are never inspected, as source or destination.
     pub exempt: Vec<Network>,
-    /// Ports to tap ([`InspectionMode::Ids`]) or to bridge ([`InspectionMode::Inline`]), in the
+    /// Ports to tap ([`InspectionMode::Ids`]) or to bridge ([`InspectionMode::Inline`]), in
     /// configured order.
     pub devices: Vec<String>,
-    /// Blocks sources that trigger a drop rule.
     pub block: bool,
-    /// Duration of a block.
     pub block_time: Duration,
-    /// Maximum number of blocked sources of each address family.
+    /// Maximum number of blocked sources per address family.
     pub block_limit: u32,
-    /// Networks that are never blocked.
     pub block_exempt: Vec<Network>,
 }
 
@@ -74,7 +65,7 @@ impl Default for Settings {
 }
 
 impl Settings {
-    /// Takes section `ips` from the package and records its problems there.
+    /// Reads section `ips` and records its problems in the package.
     #[must_use]
     pub fn read(package: &mut Package<'_>) -> Self {
         let mut settings = Self::default();
@@ -86,24 +77,24 @@ impl Settings {
     }
 
     fn read_section(&mut self, section: &mut Section<'_>) {
-        take(&mut self.enabled, section.value("enabled", switch));
-        take(&mut self.mode, section.value("mode", InspectionMode::from_str));
-        take(&mut self.fail, section.value("fail", FailPolicy::from_str));
-        take(&mut self.default, section.value("default", Action::from_str));
+        set(&mut self.enabled, section.value("enabled", switch));
+        set(&mut self.mode, section.value("mode", InspectionMode::from_str));
+        set(&mut self.fail, section.value("fail", FailPolicy::from_str));
+        set(&mut self.default, section.value("default", Action::from_str));
         let bytes = section.value("budget_bytes", number_in(0..=u32::MAX));
-        take(&mut self.budget_bytes, bytes.map(u64::from));
-        take(&mut self.budget_packets, section.value("budget_packets", number_in(0..=u32::MAX)));
-        take(&mut self.spread, section.value("spread", Spread::from_str));
-        take(&mut self.queue_first, section.value("queue_first", queue_number));
-        take(&mut self.queue_length, section.value("queue_length", number_in(64..=65_536)));
-        take(&mut self.depth, section.value("depth", number_in(0..=u32::MAX)));
-        take(&mut self.memory, section.value("memory", number_in(16..=65_536)));
+        set(&mut self.budget_bytes, bytes.map(u64::from));
+        set(&mut self.budget_packets, section.value("budget_packets", number_in(0..=u32::MAX)));
+        set(&mut self.spread, section.value("spread", Spread::from_str));
+        set(&mut self.queue_first, section.value("queue_first", queue_number));
+        set(&mut self.queue_length, section.value("queue_length", number_in(64..=65_536)));
+        set(&mut self.depth, section.value("depth", number_in(0..=u32::MAX)));
+        set(&mut self.memory, section.value("memory", number_in(16..=65_536)));
         self.home = networks(section, "home");
         self.exempt = networks(section, "exempt");
-        take(&mut self.block, section.value("block", switch));
+        set(&mut self.block, section.value("block", switch));
         let seconds = section.value("block_time", number_in(1..=2_592_000));
-        take(&mut self.block_time, seconds.map(|seconds| Duration::from_secs(seconds.into())));
-        take(&mut self.block_limit, section.value("block_limit", number_in(1..=65_536)));
+        set(&mut self.block_time, seconds.map(|seconds| Duration::from_secs(seconds.into())));
+        set(&mut self.block_limit, section.value("block_limit", number_in(1..=65_536)));
         self.block_exempt = networks(section, "block_exempt");
         self.read_devices(section);
     }
@@ -138,19 +129,19 @@ impl Settings {
     }
 }
 
-/// More taps than a router has ports would only waste memory for packet rings.
+/// Maximum number of taps, because each one needs memory for a packet ring.
 const MAX_DEVICES: usize = 16;
 
-fn take<T>(into: &mut T, value: Option<T>) {
+fn set<T>(into: &mut T, value: Option<T>) {
     if let Some(value) = value {
         *into = value;
     }
 }
 
-/// Parses the number of the first queue, and leaves room above it for a queue of each CPU.
+/// Parses the number of the first queue. The limit leaves numbers for one queue per CPU.
 fn queue_number(text: &str) -> Result<u16, Fault> {
-    const LAST: u32 = 65_000;
-    let number = number_in(0..=LAST)(text)?;
+    const MAX_FIRST: u32 = 65_000;
+    let number = number_in(0..=MAX_FIRST)(text)?;
     u16::try_from(number).map_err(|_| Fault::TooLarge)
 }
 

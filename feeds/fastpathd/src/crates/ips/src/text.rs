@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Bounds the length of texts from the network.
 
-/// Truncates a text to at most `longest` bytes, at a whole character. Control characters stay,
-/// because each output escapes its own.
-pub(crate) fn bounded(mut text: String, longest: usize) -> String {
-    if text.len() > longest {
-        let mut end = longest;
+/// Truncates a text from the network to at most `max_len` bytes, at a character boundary. Control
+/// characters remain, because each output escapes them.
+pub(crate) fn bounded(mut text: String, max_len: usize) -> String {
+    if text.len() > max_len {
+        let mut end = max_len;
         while !text.is_char_boundary(end) {
             end -= 1;
         }
@@ -20,7 +19,7 @@ mod tests {
     use super::bounded;
 
     #[test]
-    fn characters_stay_whole() {
+    fn truncates_at_a_character_boundary() {
         assert_eq!(bounded("a€b".into(), 5), "a€b");
         assert_eq!(bounded("a€b".into(), 4), "a€");
         assert_eq!(bounded("a€b".into(), 3), "a");

@@ -1,41 +1,36 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! CPUs of Suricata's threads. Crate `cpu` decides which CPUs inspect.
+//! CPUs of Suricata's threads, from the CPU plan (crate `cpu`).
 
 use std::collections::BTreeSet;
 
-/// Suricata's part of the CPU plan.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Threads {
-    /// Threads are pinned. Otherwise only the number of workers counts.
+    /// Whether threads are pinned. If not, only the number of workers matters.
     pub affinity: bool,
-    /// CPUs of the flow manager, the counters and the command socket.
     pub management: Vec<u32>,
-    /// CPUs of capture threads. Unused, because every worker captures for itself.
+    /// Unused, because workers capture packets and send verdicts themselves.
     pub receive: Vec<u32>,
-    /// CPU of each worker, in the order of the queues: one queue for each worker.
     pub workers: Vec<u32>,
-    /// CPUs of verdict threads, unused like `receive`.
+    /// Unused, like `receive`.
     pub verdict: Vec<u32>,
 }
 
 impl Threads {
-    /// Number of queues of the workers.
     #[must_use]
     pub fn queues(&self) -> u16 {
         u16::try_from(self.workers.len()).unwrap_or(u16::MAX).max(1)
     }
 
-    /// Number of the last NFQUEUE, which follows the queues of the workers. It takes connections
-    /// that a source opens beyond its limit (`ruleset`, `rules/inspect.rs`), and has its own
-    /// thread.
+    /// Returns the last NFQUEUE number. This extra queue takes the connections that a source opens
+    /// above its limit (`ruleset`, `rules/inspect.rs`).
     #[must_use]
     pub fn last_queue(&self, first: u16) -> u16 {
         first.saturating_add(self.queues())
     }
 
-    /// Returns the CPU to which Suricata pins the thread of each NFQUEUE, in order. Suricata knows
-    /// the workers' CPUs only as a set: its threads take them in ascending order, and start again
-    /// at the lowest. Other plans cannot be expressed.
+    /// Returns the CPU to which Suricata pins the thread of each NFQUEUE, in order. Suricata treats
+    /// the workers' CPUs as a set: threads take them in ascending order, and start over at the
+    /// lowest.
     #[must_use]
     pub fn placed(&self) -> Vec<Option<u32>> {
         let set = ascending(&self.workers);
@@ -44,7 +39,6 @@ impl Threads {
     }
 }
 
-/// Returns the CPUs in ascending order without duplicates.
 pub(crate) fn ascending(cpus: &[u32]) -> Vec<u32> {
     cpus.iter().copied().collect::<BTreeSet<u32>>().into_iter().collect()
 }
@@ -58,7 +52,7 @@ mod tests {
     }
 
     #[test]
-    fn workers_are_placed_in_ascending_order() {
+    fn places_workers_in_ascending_order() {
         assert_eq!(placed(&[2, 3]), [Some(2), Some(3), Some(2)]);
         assert_eq!(placed(&[3, 2]), [Some(2), Some(3), Some(2)]);
         assert_eq!(placed(&[1, 1]), [Some(1), Some(1), Some(1)]);

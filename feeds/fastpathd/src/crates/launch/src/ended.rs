@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Describes why a program failed: the signal with its likely cause, a reported lack of memory, or
-//! the program's own message.
+//! Describes why a program failed: a signal with its likely cause, a failed allocation, or the
+//! program's own message.
 
 use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
 
-/// A shell exits with this value plus the number of the signal that ended its program.
-const BY_SHELL: i32 = 128;
-/// Signals with causes. Other numbers in a shell's exit status are taken as plain exit statuses.
+/// Offset of signal numbers in a shell's exit status.
+const SHELL_SIGNAL_BASE: i32 = 128;
+/// Signals and likely causes. A shell's exit status with any other number is not a signal.
 const SIGNALS: &[(i32, &str, &str)] = &[
     (libc::SIGABRT, "SIGABRT", "it aborted itself, for lack of memory or by a fault of its own"),
     (libc::SIGBUS, "SIGBUS", "it crashed"),
@@ -25,7 +25,6 @@ const SIGNALS: &[(i32, &str, &str)] = &[
     (libc::SIGXCPU, "SIGXCPU", "it reached its limit of CPU time"),
     (libc::SIGXFSZ, "SIGXFSZ", "it reached the limit of a file's size"),
 ];
-/// Messages of libc, Rust and Suricata for a failed allocation.
 const NO_MEMORY: &[&str] = &[
     "cannot allocate memory",
     "out of memory",
@@ -36,10 +35,10 @@ const NO_MEMORY: &[&str] = &[
 ];
 const MAX_LEN: usize = 200;
 
-/// Describes the signal that ended the program, or that its shell reports, with the likely cause.
+/// Describes the signal that ended the program, possibly reported by a shell. `None` without one.
 #[must_use]
 pub fn killed(status: ExitStatus) -> Option<String> {
-    let by_shell = || status.code().map(|code| code - BY_SHELL);
+    let by_shell = || status.code().map(|code| code - SHELL_SIGNAL_BASE);
     let number = status.signal().or_else(by_shell)?;
     match SIGNALS.iter().find(|(known, ..)| *known == number) {
         Some((_, name, cause)) => Some(format!("ended by signal {number} ({name}): {cause}")),
@@ -47,8 +46,8 @@ pub fn killed(status: ExitStatus) -> Option<String> {
     }
 }
 
-/// Describes why a program failed. After a signal its output is ignored, because it seldom has the
-/// reason.
+/// Describes why a program failed. A signal takes precedence over the output, which seldom has the
+/// reason then.
 #[must_use]
 pub fn ended(status: ExitStatus, said: &str) -> String {
     if let Some(killed) = killed(status) {
@@ -63,7 +62,7 @@ pub fn ended(status: ExitStatus, said: &str) -> String {
     }
 }
 
-/// Returns the line in which a program reports a failed allocation, shortened to 200 characters.
+/// Returns the line that reports a failed allocation, truncated to 200 characters.
 #[must_use]
 pub fn no_memory(said: &str) -> Option<String> {
     let reports = |line: &&str| {
@@ -87,7 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn a_signal_is_named_with_its_likely_cause() {
+    fn reports_a_signal_with_its_likely_cause() {
         for (script, expected) in [
             ("kill -KILL $$", "signal 9 (SIGKILL): the router ran out of memory"),
             ("kill -SEGV $$", "signal 11 (SIGSEGV): it crashed"),
@@ -111,9 +110,8 @@ mod tests {
     }
 
     proptest! {
-        /// The signal is the reason, whatever the program printed.
         #[test]
-        fn output_never_hides_a_signal(number in 1i32..32, said: String) {
+        fn a_signal_takes_precedence_over_output(number in 1i32..32, said: String) {
             let text = ended(ExitStatus::from_raw(number), &said);
             prop_assert!(text.starts_with(&format!("ended by signal {number}")), "{}", text);
         }

@@ -8,10 +8,7 @@ use std::path::Path;
 
 use rustix::fs::OFlags;
 
-/// Opens a regular file without blocking. The file itself must not be a link.
-///
-/// # Errors
-/// The file is missing, unreadable or not a regular file.
+/// Opens a regular file without blocking. The last path component must not be a link.
 pub fn open(path: &Path) -> io::Result<File> {
     let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits().cast_signed();
     let file = OpenOptions::new().read(true).custom_flags(flags).open(path)?;
@@ -22,13 +19,10 @@ pub fn open(path: &Path) -> io::Result<File> {
     }
 }
 
-/// Reads at most `most` bytes of a regular file; see [`open`].
-///
-/// # Errors
-/// The file is missing, unreadable or not a regular file.
-pub fn read(path: &Path, most: u64) -> io::Result<Vec<u8>> {
+/// Reads at most `limit` bytes of a regular file; see [`open`].
+pub fn read(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
-    open(path)?.take(most).read_to_end(&mut bytes)?;
+    open(path)?.take(limit).read_to_end(&mut bytes)?;
     Ok(bytes)
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Starts programs with a `PATH` and without `CAP_NET_ADMIN`, except for programs that need it.
-//! Also supervises programs, describes their failures and reads files of other users.
+//! Starts programs with a `PATH` and only the necessary capabilities. Also supervises programs,
+//! describes their failures and reads files of other users.
 
 mod ended;
 pub mod foreign;
@@ -22,14 +22,13 @@ use rustix::thread::{
 pub use ended::{ended, killed, no_memory};
 pub use supervise::{Piece, Stopped, supervise};
 
-/// Program folders of `OpenWrt`.
 pub const PATH: &str = "/usr/sbin:/usr/bin:/sbin:/bin";
 
-/// Sets `PATH` if it is missing: ujail clears the environment, and libc's default lacks
+/// Sets `PATH` if it is missing. ujail clears the environment, and libc's default path lacks
 /// `/usr/sbin`, where nft is.
 ///
 /// # Safety
-/// No other thread may run, since any thread may read the environment.
+/// No other thread may run, because any thread may read the environment.
 #[expect(unsafe_code, reason = "the environment belongs to all threads")]
 pub unsafe fn ensure_path() {
     if lacks_path(std::env::var_os("PATH").as_deref()) {
@@ -42,28 +41,23 @@ fn lacks_path(path: Option<&OsStr>) -> bool {
     path.is_none_or(OsStr::is_empty)
 }
 
-/// Clears the ambient capabilities, which programs of users other than root would inherit. Call it
-/// before the first thread starts, since each thread has its own set. Exempt a program with
-/// [`with_net_admin`].
-///
-/// # Errors
-/// The kernel does not support ambient capabilities, so programs cannot inherit any.
+/// Clears the ambient capabilities, so that programs do not inherit them; [`with_net_admin`]
+/// exempts a program. Call this before the first thread starts, because each thread has its own
+/// set.
 pub fn withhold_capabilities() -> io::Result<()> {
     Ok(clear_ambient_capability_set()?)
 }
 
 /// Changes irrevocably from root to this user with `CAP_NET_ADMIN` alone, like ujail. Builds for
-/// small flash lack ujail, the only means by which procd applies capabilities. Call it before the
+/// small flash have no ujail, without which procd cannot apply capabilities. Call this before the
 /// first thread starts.
 ///
-/// # Errors
-/// `users`, the text of `/etc/passwd`, has no such user other than root, or the kernel refused.
+/// Fails if `users`, the text of `/etc/passwd`, lacks this user, or for root.
 pub fn become_user(name: &str, users: &str) -> io::Result<()> {
     let (user, group) = ids(name, users)
         .ok_or_else(|| io::Error::new(io::ErrorKind::NotFound, format!("no user {name}")))?;
     for number in 0..u64::BITS {
         let one = CapabilitySet::from_bits_retain(1 << number);
-        // The kernel reports an error for capabilities that it does not know.
         let is_set = capability_is_in_bounding_set(one).unwrap_or(false);
         if is_set && one != CapabilitySet::NET_ADMIN {
             remove_capability_from_bounding_set(one)?;
@@ -80,7 +74,7 @@ pub fn become_user(name: &str, users: &str) -> io::Result<()> {
     Ok(())
 }
 
-/// Parses user and group of a line `name:password:user:group:…`; `None` for root.
+/// Parses user and group ids of a line `name:password:user:group:…`. `None` for root.
 fn ids(name: &str, users: &str) -> Option<(Uid, Gid)> {
     let mut lines = users.lines().map(|line| line.split(':').collect::<Vec<_>>());
     let line = lines.find(|line| line.first() == Some(&name))?;
@@ -88,23 +82,23 @@ fn ids(name: &str, users: &str) -> Option<(Uid, Gid)> {
     Some((Uid::from_raw(number(2)?), Gid::from_raw(number(3)?)))
 }
 
-/// Passes `CAP_NET_ADMIN` to the program if this process has it. Use it only for the router's own
-/// programs that change its network and never process data of another machine.
+/// Passes `CAP_NET_ADMIN` to the program if this process has it. Only for the router's own programs
+/// that change its network and process no data from the network.
 #[expect(unsafe_code, reason = "a step between fork and exec")]
 pub fn with_net_admin(command: &mut Command) -> &mut Command {
-    // SAFETY: between fork and exec only async-signal-safe calls are allowed; `pass_on_net_admin`
+    // SAFETY: between fork and exec only async-signal-safe calls are allowed; `raise_net_admin`
     // makes one system call and does not allocate.
-    unsafe { command.pre_exec(pass_on_net_admin) }
+    unsafe { command.pre_exec(raise_net_admin) }
 }
 
 #[expect(clippy::unnecessary_wraps, reason = "the form of a step before exec")]
-fn pass_on_net_admin() -> io::Result<()> {
-    // Fails without a jail, where root's programs have all capabilities.
+fn raise_net_admin() -> io::Result<()> {
+    // Fails without a jail, but root's programs have all capabilities then.
     let _ = configure_capability_in_ambient_set(CapabilitySet::NET_ADMIN, true);
     Ok(())
 }
 
-/// Starts the program without capabilities. File capabilities and set-user-ID bits cannot add any.
+/// Starts the program without capabilities. File capabilities and set-user-ID bits have no effect.
 #[expect(unsafe_code, reason = "a step between fork and exec")]
 pub fn without_capabilities(command: &mut Command) -> &mut Command {
     // SAFETY: between fork and exec only async-signal-safe calls are allowed; `drop_capabilities`
@@ -128,13 +122,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_a_missing_or_empty_path_is_set() {
+    fn sets_only_a_missing_or_empty_path() {
         assert!(lacks_path(None));
         assert!(lacks_path(Some(OsStr::new(""))));
         assert!(!lacks_path(Some(OsStr::new("/opt/bin"))));
     }
 
-    /// Returns the value of a line of `/proc/PID/status`.
     fn line<'a>(status: &'a str, name: &str) -> &'a str {
         let line = status.lines().find_map(|line| line.strip_prefix(name));
         line.unwrap_or_default().trim_start_matches(':').trim()
@@ -149,7 +142,7 @@ mod tests {
     fn a_program_starts_without_capabilities() {
         let mut cat = Command::new("cat");
         let bare = status(without_capabilities(cat.arg("/proc/self/status")));
-        // Each exec gives root its permitted set again, up to the bounding set.
+        // exec restores root's permitted set, up to the bounding set.
         if line(&bare, "Uid").starts_with('0') {
             eprintln!("skipped: as root every exec gives all capabilities");
         } else {
@@ -182,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn finds_a_user_by_its_whole_name_and_never_root() {
+    fn finds_a_user_by_full_name_except_root() {
         let users = "root:x:0:0::/root:/bin/ash\nfast:x:7:8\nfastpath:x:455:456::/:/bin/false\n\
                      toor:x:0:9\nwheel:x:9:0\nbroken:x\n";
         assert_eq!(ids("fastpath", users), Some((Uid::from_raw(455), Gid::from_raw(456))));
@@ -191,7 +184,7 @@ mod tests {
         }
     }
 
-    /// Needs its own thread: the bounding set and the user cannot be restored.
+    /// Runs in its own thread, because the bounding set and the user cannot be restored.
     #[test]
     fn root_becomes_a_user_with_one_capability() {
         if !rustix::process::geteuid().is_root() {
@@ -216,8 +209,9 @@ mod tests {
             let nothing = status(Command::new("cat").arg("/proc/self/status"));
             assert_eq!(line(&nothing, "CapEff"), "0000000000000000");
             let named = status(with_net_admin(Command::new("cat").arg("/proc/self/status")));
-            assert_eq!(line(&named, "CapEff"), NET_ADMIN, "nft may change the rules");
-            set_thread_res_uid(Uid::ROOT, Uid::ROOT, Uid::ROOT).expect_err("for good");
+            assert_eq!(line(&named, "CapEff"), NET_ADMIN, "nft gets the capability");
+            set_thread_res_uid(Uid::ROOT, Uid::ROOT, Uid::ROOT)
+                .expect_err("the change is irrevocable");
         };
         thread::spawn(run).join().unwrap();
         let unknown = thread::spawn(|| become_user("fastpath", "root:x:0:0\n").unwrap_err());
@@ -241,7 +235,11 @@ mod tests {
             for set in ["CapPrm", "CapEff", "CapAmb"] {
                 assert_eq!(line(&named, set), NET_ADMIN, "{set}");
             }
-            assert_eq!(line(&status(&mut cat()), "CapEff"), "0000000000000000", "afterwards");
+            assert_eq!(
+                line(&status(&mut cat()), "CapEff"),
+                "0000000000000000",
+                "other programs still do not inherit it"
+            );
         });
     }
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Runs a program in its own process group until it ends or reaches its deadline, and passes its
-//! output to the caller in pieces.
+//! Runs a program in its own process group with a deadline, and passes its output to the caller in
+//! pieces.
 
 use std::io::{self, Read, Write};
 use std::os::unix::process::CommandExt;
@@ -13,30 +13,22 @@ use rustix::process::{Pid, Signal, kill_process_group};
 
 #[derive(Debug)]
 pub enum Piece {
-    /// From standard output.
     Output(Vec<u8>),
-    /// From standard error.
     Stderr(Vec<u8>),
 }
 
-/// Why a program was stopped. Its process group has been killed.
+/// Why a program was stopped, after its process group was killed.
 #[derive(Debug)]
 pub enum Stopped<E> {
-    /// The program does not exist or may not be run.
     Start(io::Error),
-    /// `waitpid` failed.
     Wait(io::Error),
-    /// The deadline has passed.
     Late,
-    /// The receiver of the output returned an error.
     Refused(E),
 }
 
-/// Runs a program with `input` on its standard input and passes its output to `take` in pieces. The
-/// program gets its own process group, which is killed unless it ends within `time`.
-///
-/// # Errors
-/// The program was stopped. A non-zero exit status is not an error here.
+/// Runs a program with `input` on its standard input, and passes its output to `take` in pieces.
+/// The program's process group is killed unless the program ends within `time`.
+/// A non-zero exit status is not an error.
 pub fn supervise<E>(
     command: &mut Command,
     input: &[u8],
@@ -49,7 +41,7 @@ pub fn supervise<E>(
     let child = command.spawn().map_err(Stopped::Start)?;
     let mut group = Group { child, ended: false };
     write(&mut group.child, input);
-    let pieces = listen(&mut group.child);
+    let pieces = collect_output(&mut group.child);
     loop {
         match pieces.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
             Ok(piece) => take(piece).map_err(Stopped::Refused)?,
@@ -57,7 +49,7 @@ pub fn supervise<E>(
             Err(RecvTimeoutError::Disconnected) => break,
         }
     }
-    // The program may have closed its outputs and still run.
+    // The program may close its outputs before it ends.
     loop {
         if let Some(status) = group.child.try_wait().map_err(Stopped::Wait)? {
             group.ended = true;
@@ -70,7 +62,6 @@ pub fn supervise<E>(
     }
 }
 
-/// Kills the process group when dropped, unless the program has ended.
 struct Group {
     child: Child,
     ended: bool,
@@ -83,7 +74,6 @@ impl Drop for Group {
         }
         let group = i32::try_from(self.child.id()).ok().and_then(Pid::from_raw);
         if let Some(group) = group {
-            // Fails only if the group has already exited.
             let _ = kill_process_group(group, Signal::KILL);
         }
         let _ = self.child.wait();
@@ -98,19 +88,19 @@ fn write(child: &mut Child, input: &[u8]) {
     }
 }
 
-fn listen(child: &mut Child) -> Receiver<Piece> {
-    // A small queue blocks a fast writer until its reader catches up, which bounds memory.
+fn collect_output(child: &mut Child) -> Receiver<Piece> {
+    // A small queue blocks a program that writes faster than its reader, which bounds memory.
     let (sender, pieces) = sync_channel(4);
     if let Some(output) = child.stdout.take() {
-        pass_on(output, sender.clone(), Piece::Output);
+        forward(output, sender.clone(), Piece::Output);
     }
     if let Some(stderr) = child.stderr.take() {
-        pass_on(stderr, sender, Piece::Stderr);
+        forward(stderr, sender, Piece::Stderr);
     }
     pieces
 }
 
-fn pass_on(
+fn forward(
     mut from: impl Read + Send + 'static,
     to: SyncSender<Piece>,
     wrap: impl Fn(Vec<u8>) -> Piece + Send + 'static,

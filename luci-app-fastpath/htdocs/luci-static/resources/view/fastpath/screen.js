@@ -2,11 +2,11 @@
 'use strict';
 'require view';
 
-/* Output of `npm run build`, which also works standalone. */
+/* Output of `npm run build`, which also works without LuCI. */
 const PAGE = '/fastpath';
 
-/* Themes mark dark mode in different ways or not at all, so test the background colour. Paint it,
- * since themes use any notation of colours. */
+/* Themes mark dark mode in different ways or not at all, so check the background colour. Drawing it
+ * on a canvas converts any notation of colours. */
 function isDark(node) {
 	const pen = document.createElement('canvas').getContext('2d', { willReadFrequently: true });
 
@@ -24,8 +24,8 @@ function isDark(node) {
 	return false;
 }
 
-/* Marks the menu entry and sets the title, which themes and LuCI do only at load. LuCI has no title
- * for a screen outside the menu; the page's own title is used then. */
+/* Marks the menu entry and sets the title, because themes and LuCI do so only at load. Screens
+ * without a menu entry get the page's own title. */
 function markMenu(screen, title) {
 	const base = L.url('admin/fastpath');
 	const links = [ ...document.querySelectorAll(`a[href^="${base}/"]`) ];

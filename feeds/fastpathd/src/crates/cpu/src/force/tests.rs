@@ -76,7 +76,7 @@ fn a_new_difference_does_not_wait_for_an_old_one() {
     let both = [difference(irq(45)), difference(irq(46))];
     let due = attempts.due(&both, now + Duration::from_secs(1));
     assert_eq!(due, [difference(irq(46))]);
-    // Another value for the same interrupt is another attempt.
+    // A different value for the same interrupt counts as a new attempt.
     let other = Difference { wanted: set("2"), ..difference(irq(45)) };
     assert_eq!(attempts.due(std::slice::from_ref(&other), now).len(), 1);
 }

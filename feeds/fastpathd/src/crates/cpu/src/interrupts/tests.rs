@@ -2,7 +2,7 @@
 use super::*;
 
 #[test]
-fn names_follow_the_last_two_spaces() {
+fn parses_names_after_the_last_two_spaces() {
     let text = "           CPU0       CPU1       \n  \
         0:         40          0   IO-APIC   2-edge      timer\n \
         11:          0          3   IO-APIC  11-fasteoi   uhci_hcd:usb1, eth2\n \
@@ -21,7 +21,7 @@ fn names_follow_the_last_two_spaces() {
 }
 
 #[test]
-fn an_owner_is_a_whole_word() {
+fn matches_owners_as_whole_words() {
     assert!(owned("eth0", "eth0"));
     assert!(owned("eth0:rx-0", "eth0"));
     assert!(owned("uhci_hcd:usb1, eth2", "eth2"));
@@ -64,7 +64,7 @@ fn parses_the_queue_in_the_names_of_many_drivers() {
 }
 
 #[test]
-fn interrupts_without_a_queue_name_serve_something_else() {
+fn names_without_a_queue_are_other_or_unknown() {
     let igc = ["enp3s0", "enp3s0-TxRx-0", "enp3s0-TxRx-1"];
     assert_eq!(serves(&igc, ""), [Serves::Other, Serves::Queue(0), Serves::Queue(1)]);
     let mtk = ["15100000.ethernet"; 3];

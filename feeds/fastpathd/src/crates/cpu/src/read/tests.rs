@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Trees of sysfs and procfs, one file per line: `PATH TEXT` or `PATH -> TARGET`; `PATH:` starts a
-//! text of several lines that ends with a line of a dot.
+//! Reads trees of sysfs and procfs. Each line is a file: `PATH TEXT`, `PATH -> TARGET`, or `PATH:`
+//! followed by lines of text and a line with a dot.
 
 use std::os::unix::fs::symlink;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -117,8 +117,8 @@ fn a_virtio_port_has_the_interrupts_of_its_pci_function() {
     assert_eq!(machine.knobs().get(&rps), Some(&set("0,2")));
 }
 
-/// A router with MT7986: `lan1` and `lan2` are ports of a DSA switch behind `eth0`, `eth1` is the
-/// second MAC, and kernel threads poll both.
+/// A router with MT7986: `lan1` and `lan2` are ports of a DSA switch with conduit `eth0`, `eth1` is
+/// the second MAC, and kernel threads poll both MACs.
 const FILOGIC: &str = "\
 /sys/devices/system/cpu/present 0-3
 /sys/devices/system/cpu/online 0-3
@@ -160,7 +160,7 @@ Cpus_allowed_list:\t0-3
 ";
 
 #[test]
-fn ports_of_a_switch_lead_to_their_conduit() {
+fn switch_ports_are_reduced_to_their_conduit() {
     let machine = Tree::new(FILOGIC).read(&["eth1", "lan1", "lan2"]);
     let names: Vec<&str> = machine.devices.iter().map(|device| device.name.as_str()).collect();
     assert_eq!(names, ["eth0", "eth1"]);
@@ -177,8 +177,8 @@ fn ports_of_a_switch_lead_to_their_conduit() {
     assert_eq!(machine.knobs().len(), 3 + 2 + 2, "shared knobs count once");
 }
 
-/// An Intel card, two cores with siblings on two nodes, a USB adapter, and a PCI bridge above the
-/// card with its own interrupt.
+/// An Intel card on two nodes with two hyperthreaded cores, a USB adapter, and a PCI bridge above
+/// the card with its own interrupt.
 const CARDS: &str = "\
 /sys/devices/system/cpu/present 0-3
 /sys/devices/system/cpu/online 0-3
@@ -232,7 +232,7 @@ fn reads_cards_adapters_and_bonds() {
     let [dummy0, enp1s0, enp1s1, eth9] = machine.devices.as_slice() else { panic!() };
     assert!(dummy0.irqs.is_empty() && dummy0.hardware.is_empty());
     assert_eq!((enp1s0.node, &enp1s0.carries), (Some(1), &vec!["bond0".to_owned()]));
-    assert!(enp1s1.irqs.is_empty(), "the bridge's interrupt is the bridge's");
+    assert!(enp1s1.irqs.is_empty(), "the interrupt belongs to the bridge");
     // Interrupt 42 has no handler.
     let irqs: Vec<_> = enp1s0.irqs.iter().map(|irq| (irq.number, irq.serves)).collect();
     assert_eq!(irqs, [(40, Serves::Other), (41, Serves::Queue(0))]);
@@ -251,7 +251,7 @@ fn reading_fails_without_a_list_of_cpus() {
 }
 
 #[test]
-fn this_machine_can_be_read() {
+fn reads_the_machine_of_the_test() {
     let devices = fs::read_dir("/sys/class/net").unwrap().flatten();
     let devices = devices.filter_map(|entry| entry.file_name().into_string().ok()).collect();
     let machine = Machine::read(Path::new("/"), &devices).unwrap();

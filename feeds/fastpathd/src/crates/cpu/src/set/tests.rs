@@ -46,7 +46,7 @@ fn rejects_text_that_is_not_a_set() {
 
 proptest! {
     #[test]
-    fn lists_and_masks_are_parsed_back(cpus in prop::collection::btree_set(0_u32..300, 0..40)) {
+    fn parses_formatted_lists_and_masks(cpus in prop::collection::btree_set(0_u32..300, 0..40)) {
         let set: CpuSet = cpus.into_iter().collect();
         prop_assert_eq!(CpuSet::from_mask(&set.mask()), Ok(set.clone()));
         prop_assert_eq!(set.to_string().parse(), Ok(set));

@@ -9,14 +9,13 @@ fn set(text: &str) -> CpuSet {
     text.parse().expect(text)
 }
 
-/// Generates receive queues, transmit queues and node of a port.
 fn ports() -> impl Strategy<Value = (usize, usize, Option<u32>)> {
     (0_usize..20, 0_usize..20, prop::option::of(0_u32..5))
 }
 
 prop_compose! {
-    /// Generates any machine: cores of one or two threads, one to four nodes, weak and strong
-    /// cores, some CPUs offline or isolated, ports with any number of queues on any node.
+    /// Generates a machine: cores of one or two threads, one to four nodes, weak and strong cores,
+    /// offline and isolated CPUs, and ports with any number of queues.
     fn machines()(
         cores in 1_u32..80,
         threads in 1_u32..3,
@@ -90,7 +89,7 @@ proptest! {
     }
 
     #[test]
-    fn every_queue_has_a_cpu_that_forwards(machine in machines(), profile in profiles()) {
+    fn every_receive_queue_has_a_forwarding_cpu(machine in machines(), profile in profiles()) {
         let settings = Settings { profile, ..Settings::default() };
         let plan = plan(&machine, &settings, true).expect("nothing is named");
         prop_assert_eq!(plan.active, machine.usable().len() > 1);
@@ -102,7 +101,7 @@ proptest! {
                 _ => prop_assert!(wanted.difference(&plan.split.forwarding).is_empty(), "{}", knob),
             }
         }
-        // Each CPU sends through a queue of each port that has several.
+        // On a port with several transmit queues, each CPU must have one.
         for device in machine.devices.iter().filter(|device| device.tx.len() > 1 && plan.active) {
             let maps = (0..).take(device.tx.len()).map(|queue| &plan.wants[&device.xps(queue)]);
             let all = maps.fold(CpuSet::new(), |all, map| all.union(map));
@@ -111,7 +110,7 @@ proptest! {
     }
 
     #[test]
-    fn lists_of_the_configuration_are_kept(
+    fn configured_lists_are_used_unchanged(
         machine in machines(),
         profile in profiles(),
         roles in prop::collection::vec(0_u32..8, 160),
@@ -147,7 +146,7 @@ proptest! {
     }
 
     #[test]
-    fn without_inspection_all_forward(machine in machines(), profile in profiles()) {
+    fn all_cpus_forward_without_inspection(machine in machines(), profile in profiles()) {
         let settings = Settings { profile, ..Settings::default() };
         let split = split(&machine, &settings, false);
         prop_assert!(split.inspection.is_empty() && split.control.is_empty());

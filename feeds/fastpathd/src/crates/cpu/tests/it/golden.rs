@@ -2,9 +2,8 @@
 //! Compares plans with `tests/golden/*.txt`.
 //!
 //! Each file has a purpose, `-- machine --` in the notation of `common`, `-- uci --` with a
-//! configuration, `-- inspection --` with `wanted` or `not wanted`, and `-- plan --` with the whole
-//! plan: sets as lists, and as written masks. `GOLDEN_UPDATE=1` renews the plans; review the
-//! difference before committing it.
+//! configuration, `-- inspection --` with `wanted` or `not wanted`, and `-- plan --`.
+//! `GOLDEN_UPDATE=1` updates the plans; review the difference before committing.
 
 use crate::common;
 use std::fmt::Write as _;
@@ -67,7 +66,6 @@ fn planned(golden: &Golden) -> String {
     text(&plan)
 }
 
-/// Formats the whole plan, one line per fact.
 fn text(plan: &CpuPlan) -> String {
     let mut text = String::new();
     let mut line = |words: String| writeln!(text, "{}", words.trim_end()).unwrap();

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Tests the whole crate on invented machines.
 
 #![expect(clippy::unwrap_used, clippy::expect_used, reason = "a test may fail anywhere")]
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Tests applying and restoring, on a machine that obeys the lines.
+//! Tests applying a plan and restoring the earlier values, on a machine that accepts every line.
 
 use std::fs;
 
@@ -12,18 +12,17 @@ use cpu::{
 const PORTS: &str = "cpus 0-3\ndevice eth0 rx=2 tx=2 irqs=txrx\n\
     device eth1 rx=1 tx=1 irqs=one threads=1";
 
-/// Writes like the script and the kernel: a line is a path and a mask.
 fn write(machine: &mut Machine, lines: &str) {
     for line in lines.lines() {
         let (path, mask) = line.split_once(' ').expect(line);
         let cpus = CpuSet::from_mask(mask).expect(line);
         let knobs = machine.knobs();
         let knob = knobs.keys().find(|knob| knob.path() == path).expect(path).clone();
-        turn(machine, &knob, &cpus);
+        set_knob(machine, &knob, &cpus);
     }
 }
 
-fn turn(machine: &mut Machine, knob: &Knob, cpus: &CpuSet) {
+fn set_knob(machine: &mut Machine, knob: &Knob, cpus: &CpuSet) {
     for device in &mut machine.devices {
         let irqs = device.irqs.iter_mut().map(|irq| (irq.knob(), &mut irq.affinity));
         let threads = device.threads.iter_mut().map(|task| (task.knob(), &mut task.affinity));
@@ -46,8 +45,7 @@ fn planned(machine: &Machine, enabled: bool, inspection: bool) -> CpuPlan {
     plan(machine, &Settings { enabled, ..Settings::default() }, inspection).unwrap()
 }
 
-/// Returns a machine that another program has steered.
-fn steered() -> Machine {
+fn machine_with_foreign_rps() -> Machine {
     let mut machine = machine(PORTS);
     for device in &mut machine.devices {
         device.rx.fill(Some(set("2")));
@@ -56,8 +54,8 @@ fn steered() -> Machine {
 }
 
 #[test]
-fn written_values_are_in_force_and_found_values_are_restored() {
-    let before = steered();
+fn applies_the_plan_and_restores_earlier_values() {
+    let before = machine_with_foreign_rps();
     let mut now = before.clone();
     let wanted = planned(&now, true, true);
     let mut found = Found::default();
@@ -66,7 +64,7 @@ fn written_values_are_in_force_and_found_values_are_restored() {
     write(&mut now, &changes);
     assert_eq!(differences(&wanted, &now), []);
     assert_ne!(now, before);
-    // After a restart of the daemon, the file has the values found first.
+    // A restarted daemon reads the values that the first one recorded.
     let written = serde_json::to_vec(&found).unwrap();
     let mut found = Found::read(&written).unwrap();
     assert!(!found.remember(&wanted, &now), "our own plan is not recorded as found");
@@ -84,7 +82,7 @@ fn written_values_are_in_force_and_found_values_are_restored() {
 
 #[test]
 fn writes_only_values_that_differ() {
-    let mut now = steered();
+    let mut now = machine_with_foreign_rps();
     let wanted = planned(&now, true, true);
     let changes = lines(&differences(&wanted, &now));
     write(&mut now, &changes);
@@ -94,8 +92,8 @@ fn writes_only_values_that_differ() {
 }
 
 #[test]
-fn a_port_that_appears_later_is_recorded_then() {
-    let mut now = steered();
+fn records_a_port_that_appears_later() {
+    let mut now = machine_with_foreign_rps();
     let eth1 = now.devices.pop().unwrap();
     let mut found = Found::default();
     assert!(found.remember(&planned(&now, true, true), &now));
@@ -106,8 +104,8 @@ fn a_port_that_appears_later_is_recorded_then() {
 }
 
 #[test]
-fn a_removed_or_renamed_knob_is_not_restored() {
-    let mut now = steered();
+fn does_not_restore_a_removed_or_renamed_knob() {
+    let mut now = machine_with_foreign_rps();
     let wanted = planned(&now, true, true);
     let mut found = Found::default();
     found.remember(&wanted, &now);
@@ -124,8 +122,8 @@ fn a_removed_or_renamed_knob_is_not_restored() {
 }
 
 #[test]
-fn without_inspection_the_plan_changes_and_stays_in_force() {
-    let now = steered();
+fn the_plan_without_inspection_sets_the_same_knobs() {
+    let now = machine_with_foreign_rps();
     let (with, without) = (planned(&now, true, true), planned(&now, true, false));
     assert!(with.active && without.active);
     assert_ne!(with.wants, without.wants);
@@ -133,7 +131,7 @@ fn without_inspection_the_plan_changes_and_stays_in_force() {
 }
 
 #[test]
-fn a_damaged_file_is_refused() {
+fn rejects_a_damaged_file() {
     for text in ["", "{}", "[]", r#"{"values":[{"knob":{"irq":{}},"cpus":"0"}]}"#] {
         assert_eq!(Found::read(text.as_bytes()), Err(Damaged), "{text}");
     }

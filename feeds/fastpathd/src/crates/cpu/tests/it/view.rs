@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Tests that the reply has the shape of the schema, and the right values.
 
 use std::time::Duration;
 
@@ -19,7 +18,7 @@ fn view(machine: &Machine, settings: &Settings, inspection: bool) -> Value {
     serde_json::to_value(View::new(&plan, machine, &steering(Hook::Ours), &[])).unwrap()
 }
 
-/// Checks types, enumerations, required fields and unknown fields.
+/// Checks types, enumerations, and required and unknown fields.
 fn fits(value: &Value, schema: &Value, path: &str) {
     if let Some(words) = schema["enum"].as_array() {
         assert!(words.contains(value), "{path}: {value}");
@@ -50,7 +49,7 @@ fn fits(value: &Value, schema: &Value, path: &str) {
 }
 
 #[test]
-fn every_view_has_the_shape_of_the_schema() {
+fn every_reply_fits_the_schema() {
     let schema: Value = serde_json::from_str(include_str!("../../../../schema/cpu.json")).unwrap();
     let reply = &schema["properties"]["reply"];
     let disabled = Settings { enabled: false, ..Settings::default() };
@@ -65,7 +64,7 @@ fn every_view_has_the_shape_of_the_schema() {
 }
 
 #[test]
-fn roles_queues_and_settings_are_reported() {
+fn reports_roles_queues_and_settings() {
     let view = view(&machine(FOUR), &Settings::default(), true);
     let roles: Vec<&str> =
         view["cpus"].as_array().unwrap().iter().map(|cpu| cpu["role"].as_str().unwrap()).collect();
@@ -82,7 +81,7 @@ fn roles_queues_and_settings_are_reported() {
 }
 
 #[test]
-fn a_refusal_is_reported_with_the_difference() {
+fn reports_a_refusal_with_the_difference() {
     let machine = machine("cpus 0-1\ndevice eth0 rx=1 tx=1 irqs=one");
     let plan = plan(&machine, &Settings::default(), true).unwrap();
     let differences = differences(&plan, &machine);
@@ -111,7 +110,7 @@ fn a_refusal_is_reported_with_the_difference() {
 }
 
 #[test]
-fn another_hook_does_not_suspend_packet_steering() {
+fn a_foreign_hook_does_not_suspend_packet_steering() {
     let machine = machine("cpus 0-1");
     let plan = plan(&machine, &Settings::default(), true).unwrap();
     for (hook, word, code) in [

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Runs `fastpath.change` like rpcd, with its own files and a stand-in bus: rights, confirmation,
-//! and the rollback without a confirmation.
+//! Tests `fastpath.change` as rpcd runs it, with its own files and a fake bus: rights,
+//! confirmation, and rollback of unconfirmed changes.
 
 use crate::router::Router;
 use serde_json::{Value, json};
@@ -8,12 +8,12 @@ use serde_json::{Value, json};
 const BEFORE: &str = "config system 'main'\n\toption hostname 'gateway'\n";
 const AFTER: &str = "config system 'main'\n\toption hostname 'changed'\n";
 
-fn renamed() -> Value {
+fn hostname_edit() -> Value {
     let values = json!({"hostname": "changed"});
     json!([{"config": "system", "op": "set", "section": "main", "values": values}])
 }
 
-/// Returns a router where ann and ben may write every file, and eve only `dhcp`.
+/// Returns a router on which ann and ben may write every file, and eve only `dhcp`.
 fn router(name: &str) -> Router {
     Router::new(name, &[("ann", &["*"]), ("ben", &["*"]), ("eve", &["dhcp"])])
         .with("system", BEFORE)
@@ -28,10 +28,10 @@ fn router(name: &str) -> Router {
 fn a_user_changes_only_permitted_files() {
     let router = router("rights");
     let values = json!({"domain": "home"});
-    let mut edits = renamed();
+    let mut edits = hostname_edit();
     edits[0]["config"] = json!("dhcp");
     edits[0]["values"] = values;
-    let both = json!([edits[0], renamed()[0]]);
+    let both = json!([edits[0], hostname_edit()[0]]);
     for method in ["check", "apply"] {
         let answer = router.call("eve", method, json!({"edits": both}));
         assert_eq!(answer["error"]["code"], "denied", "{method}: {answer}");
@@ -68,11 +68,11 @@ fn a_file_that_libuci_cannot_parse_does_not_affect_other_files() {
         assert_eq!(found, (&json!("broken"), &json!("network"), &json!(2), &cause), "{error}");
         assert_eq!(error["text"], text);
     }
-    // While the network file is broken, an unknown interface of a zone is not a problem.
+    // A broken network file hides unknown interfaces of zones.
     let edits = edit("firewall", "lan", json!({"network": ["lan", "guest"]}));
     let answer = router.call("ann", "check", json!({"edits": edits}));
     assert_eq!(answer["problems"], json!([]), "{answer}");
-    let answer = router.call("ann", "apply", json!({"edits": renamed()}));
+    let answer = router.call("ann", "apply", json!({"edits": hostname_edit()}));
     assert_eq!(answer["id"], 1, "{answer}");
     router.call("ann", "confirm", json!({"id": 1}));
     assert_eq!(router.file("system"), AFTER);
@@ -84,7 +84,7 @@ fn a_file_that_libuci_cannot_parse_does_not_affect_other_files() {
     assert_eq!(answer["error"]["code"], "broken", "{answer}");
 }
 
-/// If the firewall's file is broken, reloading firewall4 for an interface drops new connections.
+/// Reloading firewall4 for an interface with a broken firewall file would drop new connections.
 #[test]
 fn refuses_interface_changes_while_the_firewall_file_is_broken() {
     let firewall = "config zone 'lan'\n\toption name 'lan\n";
@@ -104,11 +104,11 @@ fn refuses_interface_changes_while_the_firewall_file_is_broken() {
             assert_eq!(found, (&json!("broken"), &json!("firewall")), "{method} {config}: {error}");
         }
     }
-    let answer = router.call("ann", "apply", json!({"edits": renamed()}));
+    let answer = router.call("ann", "apply", json!({"edits": hostname_edit()}));
     assert_eq!(answer["id"], 1, "{answer}");
 }
 
-/// rpcd's libuci fails on a broken file in the folder that it reads first.
+/// rpcd's libuci fails on a broken file in `/etc/config2`, which it reads first.
 #[test]
 fn a_file_that_only_rpcd_refuses_does_not_affect_other_files() {
     let router = router("second");
@@ -120,17 +120,16 @@ fn a_file_that_only_rpcd_refuses_does_not_affect_other_files() {
     let broken = &answer["broken"][0];
     let found = (&broken["config"], &broken["line"], &broken["cause"]["code"]);
     assert_eq!(found, (&json!("network"), &json!(0), &json!("read")), "{answer}");
-    let answer = router.call("ann", "apply", json!({"edits": renamed()}));
+    let answer = router.call("ann", "apply", json!({"edits": hostname_edit()}));
     assert_eq!(answer["id"], 1, "{answer}");
 }
 
-/// libuci accepts any encoding.
 #[test]
 fn a_revert_restores_a_comment_in_latin_1() {
     let before = [b"# T\xfcr\n", BEFORE.as_bytes()].concat();
     let router = router("latin");
     std::fs::write(router.path("system"), &before).unwrap();
-    let answer = router.call("ann", "apply", json!({"edits": renamed()}));
+    let answer = router.call("ann", "apply", json!({"edits": hostname_edit()}));
     assert_eq!(answer["id"], 1, "{answer}");
     assert_eq!(router.call("ann", "revert", json!({"id": 1}))["state"], "reverted");
     assert_eq!(std::fs::read(router.path("system")).unwrap(), before);
@@ -147,17 +146,16 @@ fn reports_the_exposure_of_a_service_with_a_comment_in_latin_1() {
     assert_eq!(answer["exposes"][0]["zone"], "wan", "{answer}");
 }
 
-/// The limits of `schema/change`, and unknown arguments.
 #[test]
 fn refuses_an_undocumented_argument() {
     let router = router("arguments");
-    let note = |characters| json!({"edits": renamed(), "note": "ü".repeat(characters)});
+    let note = |characters| json!({"edits": hostname_edit(), "note": "ü".repeat(characters)});
     for (method, args, argument) in [
-        ("apply", json!({"edits": renamed(), "seconds": 4}), "seconds"),
-        ("apply", json!({"edits": renamed(), "seconds": 601}), "seconds"),
-        ("apply", json!({"edits": renamed(), "timeout": 600}), "timeout"),
+        ("apply", json!({"edits": hostname_edit(), "seconds": 4}), "seconds"),
+        ("apply", json!({"edits": hostname_edit(), "seconds": 601}), "seconds"),
+        ("apply", json!({"edits": hostname_edit(), "timeout": 600}), "timeout"),
         ("apply", note(201), "note"),
-        ("check", json!({"edits": renamed(), "seconds": 30}), "seconds"),
+        ("check", json!({"edits": hostname_edit(), "seconds": 30}), "seconds"),
         ("confirm", json!({"id": 1, "force": true}), "force"),
         ("list", json!({"limit": 1}), "limit"),
         ("get", json!({"configs": ["passwd"]}), "configs"),
@@ -173,9 +171,9 @@ fn refuses_an_undocumented_argument() {
 }
 
 #[test]
-fn only_the_user_who_applied_a_change_confirms_it() {
+fn only_the_user_who_applied_a_change_may_confirm_it() {
     let router = router("confirm");
-    let answer = router.call("ann", "apply", json!({"edits": renamed(), "seconds": 600}));
+    let answer = router.call("ann", "apply", json!({"edits": hostname_edit(), "seconds": 600}));
     assert_eq!(answer["id"], 1, "{answer}");
     assert_eq!(router.file("system"), AFTER);
     let answer = router.call("ben", "confirm", json!({"id": 1}));
@@ -189,8 +187,8 @@ fn only_the_user_who_applied_a_change_confirms_it() {
 #[test]
 fn refuses_a_second_change_while_one_is_pending() {
     let router = router("pending");
-    router.call("ann", "apply", json!({"edits": renamed(), "seconds": 600}));
-    let answer = router.call("ben", "apply", json!({"edits": renamed()}));
+    router.call("ann", "apply", json!({"edits": hostname_edit(), "seconds": 600}));
+    let answer = router.call("ben", "apply", json!({"edits": hostname_edit()}));
     assert_eq!(answer["error"]["code"], "pending", "{answer}");
     assert_eq!(answer["error"]["user"], "ann", "{answer}");
     let answer = router.call("ben", "revert", json!({"id": 1}));
@@ -202,10 +200,10 @@ fn refuses_a_second_change_while_one_is_pending() {
 #[test]
 fn an_expired_change_is_rolled_back_after_rpcd_restarts() {
     let router = router("expiry");
-    router.call("ann", "apply", json!({"edits": renamed(), "seconds": 600}));
+    router.call("ann", "apply", json!({"edits": hostname_edit(), "seconds": 600}));
     assert_eq!(router.file("system"), AFTER);
-    router.forget();
-    router.run_out_of_time();
+    router.restart_rpcd();
+    router.expire();
     let answer = router.call("ann", "pending", json!({}));
     assert_eq!(answer["pending"], Value::Null, "{answer}");
     assert_eq!(answer["last"]["state"], "expired", "{answer}");
@@ -214,7 +212,7 @@ fn an_expired_change_is_rolled_back_after_rpcd_restarts() {
     assert_eq!(router.file("system"), BEFORE);
     let answer = router.call("ann", "confirm", json!({"id": 1}));
     assert_eq!(answer["error"]["state"], "expired", "{answer}");
-    assert_eq!(router.reloaded(), ["system"], "services read the old configuration again");
+    assert_eq!(router.reloaded(), ["system"], "services reload the old configuration");
 }
 
 const ENGINE: &str = "config fastpath 'main'\n\toption engine 'flowtable'\n";
@@ -224,13 +222,12 @@ fn engine(engine: &str) -> Value {
     json!([{"config": "fastpath", "op": "set", "section": "main", "values": values}])
 }
 
-/// Returns the digest that the daemon reports for the file with this engine.
 fn digest(engine: &str) -> String {
     config::digest(&config::parse_uci(&ENGINE.replace("flowtable", engine)).unwrap())
 }
 
 #[test]
-fn a_change_is_confirmed_only_if_the_daemon_has_it_in_force() {
+fn refuses_a_confirmation_until_the_daemon_has_the_change_in_force() {
     let router = router("daemon").with("fastpath", ENGINE);
     router.daemon(&json!({"configuration": {"digest": digest("flowtable"), "refused": ""},
         "problems": []}));

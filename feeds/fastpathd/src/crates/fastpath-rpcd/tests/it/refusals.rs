@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The refusal codes that the schema lists for the page.
+//! Tests that the schema lists all refusal codes.
 
 use std::collections::BTreeSet;
 

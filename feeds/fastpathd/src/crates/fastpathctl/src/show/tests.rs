@@ -43,7 +43,7 @@ fn shows_how_many_ports_support_hardware_offload() {
 }
 
 #[test]
-fn status_shows_why_the_engine_differs() {
+fn status_shows_why_another_engine_is_active() {
     let text = status(&json!({
         "engine": {"wanted": "flowtable", "active": "off", "why": "nft refused it", "devices": []},
         "ratio": {"total": 0.5},
@@ -102,7 +102,7 @@ fn formats_an_empty_answer_without_a_panic() {
     }
 }
 
-/// Names come from the network: from DHCP clients, and from peers of PPPoE sessions.
+/// DHCP clients and PPPoE peers choose their own names.
 #[test]
 fn escapes_control_characters_of_all_answers() {
     use crate::export::exports;

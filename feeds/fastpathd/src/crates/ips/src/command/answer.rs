@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Parses the answers of Suricata's command socket, and bounds their texts and lists.
 
 use serde_json::Value;
 
@@ -10,18 +9,14 @@ use crate::text::bounded;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FailedRule {
     pub file: String,
-    /// Line in the file; 0 if unknown.
+    /// Line in the file. 0 if unknown.
     pub line: u64,
     /// At most 256 bytes.
     pub rule: String,
-    /// Empty if Suricata gave no reason.
     pub error: String,
 }
 
 /// Returns the message of an answer.
-///
-/// # Errors
-/// The line is not an answer, or Suricata refused the command.
 pub fn read_answer(command: &'static str, line: &[u8]) -> Result<Value, CommandError> {
     let answer = serde_json::from_slice(line);
     let Ok(Value::Object(mut answer)) = answer else {
@@ -41,7 +36,7 @@ pub fn read_answer(command: &'static str, line: &[u8]) -> Result<Value, CommandE
     }
 }
 
-/// Sums the numbers in an answer to `ruleset-stats`, which has one entry for each tenant.
+/// Parses an answer to `ruleset-stats` and sums the entries of all tenants.
 #[must_use]
 pub fn read_rules(message: &Value) -> Option<RuleCounts> {
     let mut rules = RuleCounts::default();
@@ -53,7 +48,6 @@ pub fn read_rules(message: &Value) -> Option<RuleCounts> {
     Some(rules)
 }
 
-/// Parses an answer to `ruleset-failed-rules`.
 #[must_use]
 pub fn read_failed_rules(message: &Value) -> Option<Vec<FailedRule>> {
     const MAX: usize = 32;

@@ -5,18 +5,13 @@ use tokio::net::UnixListener;
 
 use super::*;
 
-/// Reaction of the fake Suricata to a command.
 #[derive(Debug, Clone, Copy)]
 enum Peer {
-    /// Answers with the line.
     Says(&'static str),
-    /// Never answers.
     Hangs,
-    /// Closes the connection.
     Closes,
-    /// Sends the line without its end and closes the connection.
+    /// Sends the line without its newline and closes the connection.
     Breaks(&'static str),
-    /// Sends endlessly without a newline.
     Floods,
 }
 
@@ -31,8 +26,8 @@ impl Drop for Suricata {
     }
 }
 
-/// Starts a fake Suricata that completes each handshake and reacts to the commands of the n-th
-/// connection as the n-th of `peers`.
+/// Starts a fake Suricata that accepts each handshake. The n-th connection behaves as the n-th of
+/// `peers`.
 fn suricata(name: &str, peers: &'static [Peer]) -> Suricata {
     let path = std::env::temp_dir().join(format!("ips-{name}-{}.sock", std::process::id()));
     let _ = std::fs::remove_file(&path);
@@ -45,7 +40,7 @@ fn suricata(name: &str, peers: &'static [Peer]) -> Suricata {
             while !receive(&mut stream).await.is_empty() {
                 match peer {
                     Peer::Says(line) => {
-                        // In two writes, so that the client has to join them.
+                        // Two writes test that the client joins them.
                         let (one, other) = line.split_at(line.len() / 2);
                         stream.write_all(one.as_bytes()).await.unwrap();
                         tokio::task::yield_now().await;
@@ -154,7 +149,7 @@ async fn reconnects_after_a_timeout() {
 }
 
 #[tokio::test]
-async fn refuses_an_answer_without_an_end() {
+async fn refuses_an_endless_answer() {
     let mut suricata = suricata("flood", &[Peer::Floods]);
     suricata.commands.limit = Duration::from_secs(20);
     let error = suricata.commands.uptime().await.expect_err("no line");
@@ -166,21 +161,20 @@ async fn reconnects_after_a_truncated_answer() {
     const WHOLE: &str = r#"{"message":5,"return":"OK"}"#;
     const PEERS: &[Peer] = &[Peer::Breaks(WHOLE), Peer::Says(WHOLE)];
     let mut suricata = suricata("half", PEERS);
-    let error = suricata.commands.uptime().await.expect_err("no end of the line");
+    let error = suricata.commands.uptime().await.expect_err("a truncated line");
     assert!(matches!(error, CommandError::Broken { .. }), "{error}");
     assert_eq!(suricata.commands.uptime().await.unwrap(), Duration::from_secs(5));
 }
 
-/// Deeply nested brackets would overflow the stack of a recursive parser.
 #[test]
-fn a_megabyte_of_brackets_is_refused() {
+fn refuses_deeply_nested_brackets() {
     let line = "[".repeat(MAX_ANSWER_LEN);
     let error = read_answer("uptime", line.as_bytes()).expect_err("no end").to_string();
     assert_eq!(error, "Suricata's answer to 'uptime' is not a JSON object");
 }
 
 #[tokio::test]
-async fn failures_are_reported() {
+async fn reports_each_failure() {
     const NONSENSE: [(&str, &str); 6] = [
         ("nothing", "is not a JSON object"),
         ("[]", "is not a JSON object"),
@@ -212,7 +206,7 @@ async fn failures_are_reported() {
 }
 
 #[test]
-fn long_texts_and_lists_are_cut() {
+fn truncates_long_texts_and_lists() {
     let rule = json!({"rule": "x".repeat(9999), "filename": "y".repeat(9999)});
     let failed = read_failed_rules(&json!(vec![rule; 500])).unwrap();
     assert_eq!((failed.len(), failed[0].rule.len(), failed[0].file.len()), (32, 256, 256));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Stores the last 1000 alerts, and filters them for the method `alerts`.
+//! The last 1000 alerts, with the filter of the method `alerts`.
 
 use std::cmp::Reverse;
 use std::net::IpAddr;
@@ -10,19 +10,15 @@ use super::alert::Alert;
 use super::ring::Ring;
 use super::saved;
 
-/// Maximum number of alerts about packets that passed and about dropped ones. Each takes less than
-/// two kilobytes.
-const KEPT: [usize; 2] = [600, 400];
+/// Maximum numbers of alerts about passed and dropped packets. An alert takes less than 2 KiB.
+const MAX_ALERTS: [usize; 2] = [600, 400];
 
-/// Facts that the daemon adds to an alert.
 pub trait AlertContext {
-    /// Returns the name of a host, if known.
     fn name(&self, address: IpAddr) -> Option<&str>;
     /// Returns the id of the alert's flow, if the flow table still has it.
     fn flow(&self, alert: &Alert) -> Option<u64>;
 }
 
-/// Adds nothing.
 impl AlertContext for () {
     fn name(&self, _: IpAddr) -> Option<&str> {
         None
@@ -35,34 +31,30 @@ impl AlertContext for () {
 /// Filter of the method `alerts`. An alert must meet all conditions.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct AlertFilter {
-    /// Part of a text, an address or a host name; case is ignored.
+    /// Part of a text, an address or a host name, case-insensitive.
     pub text: Option<String>,
-    /// True for alerts about dropped packets, false for alerts about packets that passed.
+    /// True for dropped packets, false for passed packets.
     pub blocked: Option<bool>,
-    /// Highest severity number; smaller numbers are worse.
+    /// Maximum severity number; smaller numbers are more severe.
     pub severity: Option<u32>,
-    /// Source or destination.
     pub address: Option<IpAddr>,
     pub sid: Option<u32>,
-    /// Id in the flow table.
     pub flow: Option<u64>,
     pub since: u64,
 }
 
-/// Answer of the method `alerts`.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Page<'a> {
     /// Number of stored alerts that match.
     pub total: usize,
-    /// Alerts since the start, including alerts that the rate limits left unread.
+    /// Alerts since the start, including those that the rate limits skipped.
     pub seen: u64,
-    /// Id of the newest alert; 0 if there is none.
+    /// Id of the newest alert. 0 without alerts.
     pub last: u64,
     /// Newest first.
     pub alerts: Vec<Row<'a>>,
 }
 
-/// An alert as the API reports it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Row<'a> {
     pub id: u64,
@@ -70,22 +62,20 @@ pub struct Row<'a> {
     pub alert: &'a Alert,
     pub src_name: String,
     pub dst_name: String,
-    /// Id in the flow table; 0 without a flow.
     pub flow: u64,
 }
 
-/// The last alerts. A flood about packets that passed does not evict alerts about dropped ones.
+/// The last alerts. Alerts about passed packets never evict alerts about dropped packets.
 #[derive(Debug)]
 pub struct Alerts {
     passed: Ring,
     blocked: Ring,
-    /// Id of the newest alert.
     last: u64,
 }
 
 impl Default for Alerts {
     fn default() -> Self {
-        let [passed, blocked] = KEPT.map(Ring::new);
+        let [passed, blocked] = MAX_ALERTS.map(Ring::new);
         Self { passed, blocked, last: 0 }
     }
 }
@@ -101,13 +91,13 @@ impl Alerts {
         self.last = id;
     }
 
-    /// Returns the newest alerts within [`saved::MAX_FILE_LEN`] as text for [`Self::restore`].
+    /// Serializes the newest alerts that fit into [`saved::MAX_FILE_LEN`].
     #[must_use]
     pub fn save(&self) -> String {
         saved::write(self.newest_first())
     }
 
-    /// Adds the alerts saved by a previous process. Must be called before any are added.
+    /// Restores the alerts of a previous process. Must be called before alerts are added.
     pub fn restore(&mut self, text: &str) {
         for (id, alert) in saved::read(text).into_iter().rev() {
             if id > self.last {
@@ -116,13 +106,13 @@ impl Alerts {
         }
     }
 
-    /// Returns the id of the newest alert; 0 if there is none.
     #[must_use]
     pub fn last(&self) -> u64 {
         self.last
     }
 
-    /// Returns the number of stored alerts, and the time of the oldest in Unix ms (0 without any).
+    /// Returns the number of stored alerts and the time of the oldest in Unix ms (0 without
+    /// alerts).
     #[must_use]
     pub fn kept(&self) -> (usize, i64) {
         let rings = [&self.passed, &self.blocked];
@@ -130,14 +120,13 @@ impl Alerts {
         (rings.map(Ring::len).iter().sum(), oldest.map_or(0, |(_, alert)| alert.at_ms))
     }
 
-    /// Returns the alerts with their ids, newest first.
     pub fn newest_first(&self) -> impl Iterator<Item = (u64, &Alert)> {
         let mut all: Vec<_> = self.passed.iter().chain(self.blocked.iter()).collect();
         all.sort_unstable_by_key(|(id, _)| Reverse(*id));
         all.into_iter()
     }
 
-    /// Returns the newest `limit` matches and their total; `seen` is [`super::Counts::alerts`].
+    /// Returns the newest `limit` matches and their total. `seen` is [`super::Counts::alerts`].
     #[must_use]
     pub fn page<'a>(
         &'a self,
@@ -149,7 +138,8 @@ impl Alerts {
         let words = filter.text.as_ref().map(|text| text.to_lowercase());
         let mut page = Page { total: 0, seen, last: self.last, alerts: Vec::new() };
         for (id, alert) in self.newest_first().take_while(|(id, _)| *id > filter.since) {
-            if !matches(filter, alert, context) || !has(words.as_deref(), alert, context) {
+            if !matches(filter, alert, context) || !contains_text(words.as_deref(), alert, context)
+            {
                 continue;
             }
             page.total += 1;
@@ -170,7 +160,7 @@ fn matches(filter: &AlertFilter, alert: &Alert, context: &impl AlertContext) -> 
         && filter.flow.is_none_or(|flow| context.flow(alert) == Some(flow))
 }
 
-fn has(words: Option<&str>, alert: &Alert, context: &impl AlertContext) -> bool {
+fn contains_text(words: Option<&str>, alert: &Alert, context: &impl AlertContext) -> bool {
     let Some(words) = words else {
         return true;
     };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Rate limits for one kind of alerts: in total, for each source and for each rule. A flood of one
-//! source or rule uses up only its own share.
+//! Rate limits for one class of alerts: in total, per source and per rule, so that a single source
+//! or rule cannot exhaust the total.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::net::IpAddr;
@@ -8,14 +8,10 @@ use std::time::Duration;
 
 use super::rate::{Bucket, Rate};
 
-/// Rates of one kind of alerts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct AlertRates {
-    /// All alerts of the kind together.
     pub all: Rate,
-    /// Alerts of one source, which is an IPv4 address or an IPv6 /64.
     pub source: Rate,
-    /// Alerts of one rule.
     pub rule: Rate,
 }
 
@@ -27,7 +23,7 @@ pub(super) struct Budget {
 }
 
 impl Budget {
-    /// `seed` must be a secret of this process, see [`Shares`].
+    /// Creates full buckets. `seed` must be secret, see [`Shares`].
     pub(super) fn new(rates: AlertRates, seed: u64) -> Self {
         Self {
             all: Bucket::new(rates.all),
@@ -36,8 +32,8 @@ impl Budget {
         }
     }
 
-    /// Takes a token for this source and rule; false if the source, the rule or the kind has none
-    /// left.
+    /// Takes a token for this source and rule. Returns false if the source, the rule or the class
+    /// has no token left.
     pub(super) fn take(&mut self, now: Duration, source: Option<IpAddr>, rule: u64) -> bool {
         let source = source.map(|address| match address {
             IpAddr::V4(v4) => u128::from(v4.to_bits()),
@@ -54,8 +50,8 @@ impl Budget {
     }
 }
 
-/// Token buckets of the sources or rules. Keys share 512 buckets to bound memory. The secret seed
-/// keeps an attacker from choosing a key that shares the bucket of another one.
+/// Token buckets of sources or rules. Keys share 512 buckets to bound memory. The secret seed
+/// prevents an attacker from choosing a key that shares the bucket of a victim.
 #[derive(Debug)]
 struct Shares {
     seed: u64,

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Parses one line of EVE into an [`Event`], bounds its texts, and determines the requested host or
-//! name and the offender.
+//! Parses a line of EVE into an [`Event`] with texts of bounded length.
 
 use std::net::IpAddr;
 use std::rc::Rc;
@@ -17,22 +16,18 @@ config::named! {
     pub enum EventKind from text {
         Alert = "alert",
         Drop = "drop",
-        /// A TLS handshake.
         Tls = "tls",
-        /// A QUIC handshake.
         Quic = "quic",
-        /// A connection ended.
         Flow = "flow",
-        /// Suricata's counters.
         Stats = "stats",
     }
 }
 
-/// An event as Suricata has written it, for collectors.
+/// An unchanged line of Suricata, for collectors.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EventLine {
     pub kind: EventKind,
-    /// JSON object without the newline. All exporters share it.
+    /// JSON object without the newline, shared by all exporters.
     pub text: Rc<[u8]>,
 }
 
@@ -41,28 +36,18 @@ pub enum Event {
     Alert(Box<Alert>),
     Drop,
     Flow(FlowEnd),
-    /// A TLS or QUIC handshake.
-    Handshake {
-        /// The handshake has a server name.
-        named: bool,
-        /// The handshake has a JA4 fingerprint.
-        fingerprinted: bool,
-    },
+    Handshake { named: bool, fingerprinted: bool },
     Stats(Box<SuricataCounters>),
-    /// A type that fastpath does not use.
     Other,
 }
 
 /// A connection that ended or timed out in Suricata.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FlowEnd {
-    /// Transport protocol, such as `TCP`.
     pub proto: String,
-    /// Application protocol; empty if unknown.
     pub app: String,
-    /// Destination port.
     pub dport: u16,
-    /// Bytes that Suricata saw in both directions.
+    /// Bytes that Suricata saw, both directions.
     pub bytes: u64,
 }
 
@@ -129,20 +114,20 @@ struct Metadata {
     flowbits: Vec<String>,
 }
 
-/// Flowbit that `feeds/fastpathd/files/handshake.rules` sets. EVE reports the TCP state only in the
-/// event at the end of a flow.
+/// Flowbit that `feeds/fastpathd/files/handshake.rules` sets, because EVE reports the TCP state
+/// only at the end of a flow.
 const HANDSHAKE: &str = "fastpath.handshake";
 
-/// Parses a line. Returns `None` if it is not an event.
+/// Parses a line. Returns `None` for a line that is not an event.
 #[must_use]
 pub fn read_event(line: &[u8]) -> Option<Event> {
-    // Serde would accept a JSON array as the fields in order.
+    // Serde would accept a JSON array of the fields in order.
     if line.first() != Some(&b'{') {
         return None;
     }
     let line: Line = match serde_json::from_slice(line) {
         Ok(line) => line,
-        // Suricata escapes non-ASCII characters in most texts, but not in all.
+        // Suricata does not escape non-ASCII characters in all texts.
         Err(_) if std::str::from_utf8(line).is_err() => {
             serde_json::from_slice(String::from_utf8_lossy(line).as_bytes()).ok()?
         }
@@ -180,7 +165,7 @@ fn alert(line: Line) -> Option<Alert> {
     let address = |text: Option<String>| text?.parse::<IpAddr>().ok();
     let src = address(line.src_ip);
     let rule_drops = rule.action == "blocked";
-    // Suricata reports "allowed" for a rule that only alerts, even if another rule dropped the
+    // For a rule that only alerts, Suricata reports "allowed" even if another rule dropped the
     // packet.
     let blocked = line.verdict.map_or(rule_drops, |verdict| verdict.action == "drop");
     let offender = address(rule.source.and_then(|end| end.ip)).or(src);
@@ -215,7 +200,6 @@ fn alert(line: Line) -> Option<Alert> {
     })
 }
 
-/// Returns the application protocol, or an empty text if Suricata recognised none.
 fn app(name: String) -> String {
     if matches!(name.as_str(), "failed" | "unknown" | "none") {
         String::new()
@@ -224,8 +208,8 @@ fn app(name: String) -> String {
     }
 }
 
-/// Returns host and path for each form of a request target (RFC 9112): absolute
-/// (`http://host/path`), of CONNECT (`host:port`), of OPTIONS (`*`), and origin (`/path`).
+/// Returns host and path of a request target (RFC 9112): absolute form (`http://host/path`),
+/// authority form (`host:port`), asterisk form (`*`), or origin form (`/path`).
 fn requested(host: &str, url: &str) -> String {
     match url.split_once("://") {
         Some((scheme, rest)) if scheme.bytes().all(|byte| byte.is_ascii_alphanumeric()) => {
@@ -237,13 +221,12 @@ fn requested(host: &str, url: &str) -> String {
     }
 }
 
-/// Returns the host of `host:port`, without the brackets of an IPv6 address.
 fn authority(text: &str) -> &str {
     let host = text.rsplit_once(':').map_or("", |(host, _)| host);
     host.strip_prefix('[').and_then(|host| host.strip_suffix(']')).unwrap_or(host)
 }
 
-/// Returns the requested URL or name; empty if the application protocol has none.
+/// Returns the requested URL or name. Empty for other application protocols.
 fn target(line: &Line) -> String {
     let text = |from: &Option<Value>, path: &str| {
         let text = from.as_ref()?.pointer(path)?.as_str()?;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Keeps the state that results from Suricata's events: alerts, counters, drops, visibility, and
-//! the offenders to be blocked after a proven TCP handshake.
+//! State derived from Suricata's events: alerts, counters, drops, visibility, and the offenders to
+//! block.
 
 use std::net::IpAddr;
 use std::time::Duration;
@@ -13,36 +13,29 @@ use super::severities::Severities;
 use super::visible::Visible;
 use crate::counters::SuricataCounters;
 
-/// Maximum number of offenders until the next call of [`Events::offenders`].
+/// Maximum number of offenders between two calls of [`Events::offenders`].
 const MAX_OFFENDERS: usize = 256;
 
-/// An address to block.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Offender {
     pub address: IpAddr,
-    /// Rule that the address triggered.
     pub sid: u32,
-    /// Message of the rule.
     pub reason: String,
 }
 
-/// State that results from Suricata's events.
 #[derive(Debug, Default)]
 pub struct Events {
     pub alerts: Alerts,
-    /// Numbers of alerts by severity and action.
     pub severities: Severities,
-    /// How much of the ended connections could be read.
+    /// Volumes of ended connections by visibility.
     pub visible: Visible,
-    /// `None` until Suricata reports its counters.
+    /// `None` until Suricata reports counters.
     pub counters: Option<SuricataCounters>,
-    /// Numbers of lines.
     pub counts: Counts,
-    /// Suricata is connected to the socket for events.
     pub connected: bool,
-    /// Drop events. Suricata writes one for each direction of a connection.
+    /// Drop events. Suricata writes one per direction of a connection.
     pub drops: u64,
-    /// Drop rules that were triggered by sources without proof, or by too many sources at once.
+    /// Triggered drop rules without a block: the source was not proven, or there were too many.
     pub not_offenders: u64,
     offenders: Vec<Offender>,
     log_limits: LogLimits,
@@ -50,7 +43,6 @@ pub struct Events {
 }
 
 impl Events {
-    /// Adds a batch received at `now`.
     pub fn take(&mut self, now: Duration, batch: Batch) {
         self.counts = batch.counts;
         self.connected = batch.connected;
@@ -59,13 +51,10 @@ impl Events {
         }
     }
 
-    /// Takes the offenders since the last call, each address once.
     pub fn offenders(&mut self) -> Vec<Offender> {
         std::mem::take(&mut self.offenders)
     }
 
-    /// Takes the log lines since the last call. The log still has drops after their alerts are
-    /// evicted.
     pub fn log_lines(&mut self) -> Vec<String> {
         std::mem::take(&mut self.log_lines)
     }

@@ -1,56 +1,53 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Splits the EVE stream into lines. Lines longer than 64 KiB are skipped and counted.
+//! Splits the EVE stream into lines. Lines over 64 KiB are skipped and counted.
 
-/// Maximum length of a line. Without payloads an event takes one to four kilobytes.
+/// Maximum length of a line, bytes. Without payloads, an event takes one to four kilobytes.
 pub(crate) const MAX_LEN: usize = 64 * 1024;
 
-/// Splits a stream into lines; buffers at most one line.
 #[derive(Debug, Default)]
 pub(crate) struct Lines {
-    begun: Vec<u8>,
-    /// The current line is too long, so its rest is skipped.
+    partial: Vec<u8>,
     skipping: bool,
     oversized: u64,
 }
 
 impl Lines {
-    /// Calls `take` with each line that `bytes` complete, without the newline.
+    /// Calls `take` with each complete line, without the newline.
     pub(crate) fn push(&mut self, mut bytes: &[u8], mut take: impl FnMut(&[u8])) {
         while let Some(end) = bytes.iter().position(|byte| *byte == b'\n') {
             let (line, rest) = (&bytes[..end], &bytes[end + 1..]);
-            if self.begun.is_empty() && !self.skipping && line.len() <= MAX_LEN {
+            if self.partial.is_empty() && !self.skipping && line.len() <= MAX_LEN {
                 take(line);
             } else if self.fits(line) {
-                self.begun.extend_from_slice(line);
-                take(&self.begun);
+                self.partial.extend_from_slice(line);
+                take(&self.partial);
             }
-            self.begun.clear();
+            self.partial.clear();
             self.skipping = false;
             bytes = rest;
         }
         if self.fits(bytes) {
-            self.begun.extend_from_slice(bytes);
+            self.partial.extend_from_slice(bytes);
         }
     }
 
     /// Discards the incomplete line of a previous connection.
     pub(crate) fn restart(&mut self) {
-        self.begun.clear();
+        self.partial.clear();
         self.skipping = false;
     }
 
-    /// Number of lines that were too long.
     pub(crate) fn oversized(&self) -> u64 {
         self.oversized
     }
 
-    /// Reports whether the current line may grow by `more`. Discards and counts a line that exceeds
+    /// Returns whether the current line may grow by `more`. Discards and counts a line that exceeds
     /// the limit.
     fn fits(&mut self, more: &[u8]) -> bool {
-        if !self.skipping && self.begun.len() + more.len() > MAX_LEN {
+        if !self.skipping && self.partial.len() + more.len() > MAX_LEN {
             self.skipping = true;
             self.oversized += 1;
-            self.begun = Vec::new();
+            self.partial = Vec::new();
         }
         !self.skipping
     }
@@ -74,14 +71,14 @@ mod tests {
         let long = vec![b'x'; MAX_LEN];
         for _ in 0..160 {
             assert!(cut(&mut lines, &long).is_empty());
-            assert!(lines.begun.capacity() <= 2 * MAX_LEN);
+            assert!(lines.partial.capacity() <= 2 * MAX_LEN);
         }
         assert_eq!(cut(&mut lines, b"x\nnext\n"), [b"next"]);
         assert_eq!(lines.oversized(), 1);
     }
 
     #[test]
-    fn the_longest_line_passes_in_one_piece_and_in_two() {
+    fn accepts_a_line_of_maximum_length_whole_or_split() {
         let mut lines = Lines::default();
         let mut longest = vec![b'x'; MAX_LEN];
         longest.push(b'\n');
@@ -95,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn a_new_connection_begins_a_new_line() {
+    fn a_new_connection_discards_the_partial_line() {
         let mut lines = Lines::default();
         assert!(cut(&mut lines, b"half a li").is_empty());
         lines.restart();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Unix socket for Suricata's events: accepts one connection at a time, of certain users only.
+//! Unix socket for Suricata's events: one connection at a time, from permitted users only.
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -12,7 +12,6 @@ use tokio::net::{UnixListener, UnixStream};
 use super::reader::{Batch, Rates, Reader};
 use super::wanted::WantedKinds;
 
-/// The socket could not be created, or accepts no more connections.
 #[derive(Debug, Error)]
 #[error("cannot {what} the socket for Suricata's events, {}: {source}", .path.display())]
 pub struct ListenError {
@@ -26,9 +25,8 @@ pub struct ListenError {
 pub struct EventListener {
     path: PathBuf,
     socket: UnixListener,
-    /// User ids that may send events.
     users: Vec<u32>,
-    /// User ids of connections that are closed, but not counted as strangers.
+    /// User ids whose connections are closed without being counted as strangers.
     testers: Vec<u32>,
     stream: Option<UnixStream>,
     reader: Reader,
@@ -36,12 +34,9 @@ pub struct EventListener {
 }
 
 impl EventListener {
-    /// Listens at `path` and replaces a stale socket. The file's mode lets anybody connect because
-    /// Suricata has a user of its own; only peers with one of the ids in `users` stay connected.
-    /// `suricata -T` opens the same output as one of `testers`.
-    ///
-    /// # Errors
-    /// See [`ListenError`].
+    /// Listens at `path` and replaces a stale socket. The file's mode lets all users connect,
+    /// because Suricata runs as its own user; connections of users other than `users` are closed.
+    /// `suricata -T` connects as one of `testers`.
     pub fn bind(
         path: &Path,
         [users, testers]: [Vec<u32>; 2],
@@ -62,15 +57,12 @@ impl EventListener {
         Ok(Self { path: path.to_owned(), socket, users, testers, stream: None, reader, bytes })
     }
 
-    /// Keeps the lines of these types for collectors.
     pub fn keep(&mut self, wanted: WantedKinds) {
         self.reader.keep(wanted);
     }
 
-    /// Waits for data, or until Suricata connects or disconnects. Cancel safe; the caller loops.
-    ///
-    /// # Errors
-    /// No connection can be accepted. An immediate retry would fail, too.
+    /// Waits for data or a change of the connection. Cancel safe. After an error, an immediate
+    /// retry fails, too.
     pub async fn next(&mut self, now: impl Fn() -> Duration) -> Result<Batch, ListenError> {
         let mut batch = Batch::default();
         tokio::select! {
@@ -79,7 +71,7 @@ impl EventListener {
                 let failed =
                     |source| ListenError { what: "accept at", path: path.clone(), source };
                 let (stream, _) = accepted.map_err(failed)?;
-                self.welcome(stream);
+                self.adopt(stream);
             }
             read = read(self.stream.as_mut(), &mut self.bytes) => match read {
                 Some(length) => {
@@ -93,27 +85,26 @@ impl EventListener {
         Ok(batch)
     }
 
-    fn welcome(&mut self, stream: UnixStream) {
+    fn adopt(&mut self, stream: UnixStream) {
         let user = stream.peer_cred().map(|peer| peer.uid());
-        let is_of = |users: &[u32]| user.as_ref().is_ok_and(|user| users.contains(user));
-        if is_of(&self.users) {
+        let is_one_of = |users: &[u32]| user.as_ref().is_ok_and(|user| users.contains(user));
+        if is_one_of(&self.users) {
             self.reader.restart();
             self.stream = Some(stream);
-        } else if !is_of(&self.testers) {
+        } else if !is_one_of(&self.testers) {
             self.reader.note_stranger();
         }
     }
 }
 
 impl Drop for EventListener {
-    /// Removes the socket, so that Suricata finds no file instead of a socket that nobody listens
-    /// on.
+    /// Removes the socket file, so that Suricata does not try to connect to it.
     fn drop(&mut self) {
         let _ = std::fs::remove_file(&self.path);
     }
 }
 
-/// Returns the number of bytes read; `None` at the end. Waits for ever without a connection.
+/// Returns the number of bytes read, or `None` at the end. Never returns without a connection.
 async fn read(stream: Option<&mut UnixStream>, bytes: &mut [u8]) -> Option<usize> {
     match stream {
         Some(stream) => stream.read(bytes).await.ok().filter(|length| *length > 0),

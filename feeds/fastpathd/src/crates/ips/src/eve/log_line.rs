@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Writes log lines about dropped packets: at most one a second and 20 at once, with the number of
-//! those left out. Proven sources have their own limit, which forged sources cannot use up.
+//! Log lines about dropped packets, rate-limited to one a second with a burst of 20. Proven sources
+//! have a separate limit, which forged sources cannot exhaust.
 
 use std::fmt::Write;
 use std::net::IpAddr;
@@ -16,18 +16,18 @@ const MAX_LEN: usize = 120;
 pub(super) struct LogLimits {
     proven: Bucket,
     others: Bucket,
-    left_out: u64,
+    suppressed: u64,
 }
 
 impl Default for LogLimits {
     fn default() -> Self {
         let rate = Rate { per_second: 1, burst: 20 };
-        Self { proven: Bucket::new(rate), others: Bucket::new(rate), left_out: 0 }
+        Self { proven: Bucket::new(rate), others: Bucket::new(rate), suppressed: 0 }
     }
 }
 
 impl LogLimits {
-    /// Returns the line for an alert; `None` if the packet passed or the limit is reached.
+    /// Returns the line for an alert. `None` if the packet passed or the limit is reached.
     pub(super) fn line(&mut self, now: Duration, alert: &Alert) -> Option<String> {
         if !alert.blocked {
             return None;
@@ -35,7 +35,7 @@ impl LogLimits {
         let proven = alert.offence.as_ref().is_some_and(|offence| offence.proven);
         let bucket = if proven { &mut self.proven } else { &mut self.others };
         if !bucket.take(now) {
-            self.left_out += 1;
+            self.suppressed += 1;
             return None;
         }
         let mut line = format!(
@@ -47,9 +47,9 @@ impl LogLimits {
             alert.sid,
             escaped(&alert.signature),
         );
-        let left_out = std::mem::take(&mut self.left_out);
-        if left_out > 0 {
-            let _ = write!(line, "; {left_out} more alerts were not logged");
+        let suppressed = std::mem::take(&mut self.suppressed);
+        if suppressed > 0 {
+            let _ = write!(line, "; {suppressed} more alerts were not logged");
         }
         Some(line)
     }
@@ -63,7 +63,6 @@ fn end(address: Option<IpAddr>, port: u16) -> String {
     }
 }
 
-/// Escapes all but printable ASCII, and shortens long texts.
 fn escaped(text: &str) -> String {
     let mut chars = text.chars();
     let mut escaped: String = chars.by_ref().take(MAX_LEN).flat_map(char::escape_default).collect();

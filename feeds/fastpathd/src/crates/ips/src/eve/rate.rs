@@ -1,19 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Token bucket. The rates of events are in `reader.rs`.
 
 use std::time::Duration;
 
-/// Rate of a token bucket.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Rate {
-    /// Tokens added per second.
     pub per_second: u32,
-    /// Maximum number of tokens.
     pub burst: u32,
 }
 
-/// Token bucket. It counts in thousandths, so that no fraction is lost between two readings of the
-/// clock.
+/// Token bucket. It counts thousandths of a token to keep fractions between two calls.
 #[derive(Debug)]
 pub(super) struct Bucket {
     rate: Rate,
@@ -27,7 +22,6 @@ impl Bucket {
         Self { rate, thousandths, filled: Duration::ZERO }
     }
 
-    /// Takes a token; false if there is none.
     pub(super) fn take(&mut self, now: Duration) -> bool {
         let enough = self.is_ready(now);
         if enough {
@@ -36,11 +30,9 @@ impl Bucket {
         enough
     }
 
-    /// Reports whether there is a token.
     pub(super) fn is_ready(&mut self, now: Duration) -> bool {
         let passed = now.saturating_sub(self.filled);
-        // Whole milliseconds are credited; the rest counts next time, since `filled` does not
-        // include it.
+        // Adds whole milliseconds only; `filled` keeps the remainder for the next call.
         let millis = u64::try_from(passed.as_millis()).unwrap_or(u64::MAX);
         if millis > 0 {
             let new = millis.saturating_mul(self.rate.per_second.into());
@@ -57,7 +49,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_burst_passes_and_then_the_rate() {
+    fn allows_a_burst_and_then_the_rate() {
         let mut bucket = Bucket::new(Rate { per_second: 500, burst: 2000 });
         let mut taken =
             |ms: u64| (0..10_000).filter(|_| bucket.take(Duration::from_millis(ms))).count();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Parses the EVE stream within rate limits, and counts the lines left unread. Alerts about packets
-//! that passed, about dropped ones, and about dropped ones of proven sources have separate limits,
-//! each of them also by source and rule; so have `stats` and the other types.
+//! Parses the EVE stream within rate limits and counts skipped lines. Alerts have separate limits
+//! for passed packets, dropped packets and dropped packets of proven sources; `stats` and the other
+//! types have their own.
 
 use std::net::IpAddr;
 use std::time::Duration;
@@ -15,20 +15,18 @@ use super::lines::Lines;
 use super::rate::{Bucket, Rate};
 use super::wanted::WantedKinds;
 
-/// Rate limits of lines. Attackers can cause alerts about packets that pass and, with forged
-/// sources, about dropped ones. Neither these nor thousands of ended connections may hide an alert
-/// for which a source is blocked, so each class has its own limit.
+/// Rate limits of lines. Attackers can generate alerts about passed packets and, with forged
+/// sources, about dropped packets. Each class has its own limit, so that they cannot suppress the
+/// alerts that cause blocks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Rates {
-    /// Alerts about packets that passed.
     pub alerts: AlertRates,
-    /// Alerts about dropped packets with a source that may be forged.
+    /// Alerts about dropped packets whose source may be forged.
     pub blocked: AlertRates,
-    /// Alerts about dropped packets of proven sources.
     pub proven: AlertRates,
     /// Ended connections, handshakes, drops and other types.
     pub others: Rate,
-    /// Secret, so that an attacker cannot predict which sources and rules share a bucket.
+    /// Secret that hides which sources and rules share a bucket.
     pub seed: u64,
 }
 
@@ -46,24 +44,19 @@ impl Default for Rates {
     }
 }
 
-/// Numbers of lines since the start, for the answer of `ips`.
+/// Numbers of lines since the start, for the reply of `ips`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 pub struct Counts {
     pub lines: u64,
-    /// Alerts, read or not. The answer of `alerts` has them.
+    /// Alerts including skipped ones, for the reply of `alerts`.
     #[serde(skip)]
     pub alerts: u64,
-    /// Lines of any type that the rate limits left unread.
+    /// Lines of any type skipped by the rate limits.
     pub not_read: u64,
-    /// Unread alerts about packets that passed.
     pub not_read_alerts: u64,
-    /// Unread alerts about dropped packets.
     pub not_read_blocked: u64,
-    /// Lines that are not events.
     pub unparsable: u64,
-    /// Lines longer than 64 KiB.
     pub oversized: u64,
-    /// Connections of other users than Suricata's.
     pub strangers: u64,
 }
 
@@ -71,11 +64,9 @@ pub struct Counts {
 #[derive(Debug, Default)]
 pub struct Batch {
     pub events: Vec<Event>,
-    /// Lines of the events that collectors want, as Suricata has written them.
+    /// Unchanged lines of events that collectors want.
     pub lines: Vec<EventLine>,
-    /// Totals since the start.
     pub counts: Counts,
-    /// Suricata is connected.
     pub connected: bool,
 }
 
@@ -92,7 +83,6 @@ impl Batch {
     }
 }
 
-/// Splits, rate-limits and parses the stream.
 #[derive(Debug)]
 pub struct Reader {
     lines: Lines,
@@ -114,40 +104,38 @@ impl Reader {
             blocked: Budget::new(rates.blocked, rates.seed),
             proven: Budget::new(rates.proven, rates.seed),
             others: Bucket::new(rates.others),
-            // Suricata reports its counters every 8 s; other events must not crowd them out.
+            // Suricata reports counters every 8 s; other events must not displace them.
             stats: Bucket::new(Rate { per_second: 2, burst: 4 }),
             counts: Counts::default(),
             wanted: WantedKinds::default(),
         }
     }
 
-    /// Keeps the lines of these types for collectors.
     pub fn keep(&mut self, wanted: WantedKinds) {
         self.wanted = wanted;
     }
 
-    /// Parses the bytes received at `now`, and adds their events and lines to `batch`.
     pub fn read(&mut self, now: Duration, bytes: &[u8], batch: &mut Batch) {
         let Self { lines, alerts, blocked, proven, others, stats, counts, wanted } = self;
         lines.push(bytes, |line| {
             counts.lines += 1;
             let kind = kind_of(line);
-            let taken = match kind {
+            let allowed = match kind {
                 Some(b"alert") => {
                     counts.alerts += 1;
-                    let (budget, lost) = match drop_of(line) {
+                    let (budget, skipped) = match drop_of(line) {
                         None => (&mut *alerts, &mut counts.not_read_alerts),
                         Some(false) => (&mut *blocked, &mut counts.not_read_blocked),
                         Some(true) => (&mut *proven, &mut counts.not_read_blocked),
                     };
-                    let taken = budget.take(now, source_of(line), rule_of(line));
-                    *lost += u64::from(!taken);
-                    taken
+                    let allowed = budget.take(now, source_of(line), rule_of(line));
+                    *skipped += u64::from(!allowed);
+                    allowed
                 }
                 Some(b"stats") => stats.take(now),
                 _ => others.take(now),
             };
-            if !taken {
+            if !allowed {
                 counts.not_read += 1;
                 return;
             }
@@ -163,12 +151,10 @@ impl Reader {
         self.counts.oversized = self.lines.oversized();
     }
 
-    /// Discards the incomplete line of a previous connection.
     pub fn restart(&mut self) {
         self.lines.restart();
     }
 
-    /// Counts a refused connection.
     pub(super) fn note_stranger(&mut self) {
         self.counts.strangers += 1;
     }
@@ -179,8 +165,7 @@ impl Reader {
     }
 }
 
-/// Returns the line if collectors want its type. Suricata writes bytes of the network unchanged,
-/// but JSON is UTF-8.
+/// Returns the line if collectors want its type. Invalid UTF-8 is replaced, because JSON is UTF-8.
 fn kept(kind: Option<&[u8]>, line: &[u8], wanted: &WantedKinds) -> Option<EventLine> {
     let kind = EventKind::from_name(std::str::from_utf8(kind?).ok()?)?;
     wanted
@@ -188,17 +173,17 @@ fn kept(kind: Option<&[u8]>, line: &[u8], wanted: &WantedKinds) -> Option<EventL
         .then(|| EventLine { kind, text: String::from_utf8_lossy(line).as_bytes().into() })
 }
 
-/// Returns the type without parsing the line: Suricata writes it behind time, flow and device.
+/// Returns the type without parsing the line. Suricata writes time, flow and device before it.
 fn kind_of(line: &[u8]) -> Option<&[u8]> {
     text(&line[..line.len().min(256)], b"\"event_type\":\"")
 }
 
-/// Returns `None` for an alert about a packet that passed, otherwise whether its source is proven.
-/// Texts from the network cannot imitate these keys because their quotation marks are escaped.
+/// Returns `None` for a passed packet, otherwise whether the source is proven. Texts from the
+/// network cannot imitate these keys, because their quotation marks are escaped.
 fn drop_of(alert: &[u8]) -> Option<bool> {
-    let dropped = behind(alert, b"\"alert\":{\"action\":\"blocked\"").is_some()
-        || behind(alert, b"\"verdict\":{\"action\":\"drop\"").is_some();
-    dropped.then(|| behind(alert, b"\"fastpath.handshake\"").is_some())
+    let dropped = after_key(alert, b"\"alert\":{\"action\":\"blocked\"").is_some()
+        || after_key(alert, b"\"verdict\":{\"action\":\"drop\"").is_some();
+    dropped.then(|| after_key(alert, b"\"fastpath.handshake\"").is_some())
 }
 
 fn source_of(alert: &[u8]) -> Option<IpAddr> {
@@ -207,19 +192,18 @@ fn source_of(alert: &[u8]) -> Option<IpAddr> {
 }
 
 fn rule_of(alert: &[u8]) -> u64 {
-    let digits = behind(alert, b"\"signature_id\":").unwrap_or_default();
+    let digits = after_key(alert, b"\"signature_id\":").unwrap_or_default();
     let digits = digits.iter().take(10).take_while(|byte| byte.is_ascii_digit());
     digits.fold(0, |number, digit| number * 10 + u64::from(digit - b'0'))
 }
 
-/// Returns the text between `key` and the next quotation mark.
 fn text<'a>(line: &'a [u8], key: &[u8]) -> Option<&'a [u8]> {
-    let value = behind(line, key)?;
+    let value = after_key(line, key)?;
     let end = value.iter().position(|byte| *byte == b'"')?;
     Some(&value[..end])
 }
 
-fn behind<'a>(line: &'a [u8], key: &[u8]) -> Option<&'a [u8]> {
+fn after_key<'a>(line: &'a [u8], key: &[u8]) -> Option<&'a [u8]> {
     let begin = line.windows(key.len()).position(|window| window == key)?;
     Some(&line[begin + key.len()..])
 }

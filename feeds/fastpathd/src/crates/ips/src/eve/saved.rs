@@ -1,25 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Saves the alerts of the rings as a text, one JSON object per line, newest first, and restores
-//! them. Restored texts are bounded like texts of events; lines that are not alerts are skipped.
+//! Saves alerts as JSON lines, newest first, and restores them. Restored texts are truncated like
+//! texts of events; lines that are not alerts are skipped.
 
 use serde::{Deserialize, Serialize};
 
 use super::alert::Alert;
 use crate::text::bounded;
 
-/// Maximum length of the text, bytes.
 pub const MAX_FILE_LEN: usize = 1 << 20;
 
 #[derive(Serialize, Deserialize)]
 struct Saved<A> {
     id: u64,
-    /// Suricata's id of the connection.
     connection: u64,
     #[serde(flatten)]
     alert: A,
 }
 
-/// Writes the newest alerts that fit.
 pub(super) fn write<'a>(newest_first: impl Iterator<Item = (u64, &'a Alert)>) -> String {
     let mut text = String::new();
     for (id, alert) in newest_first {
@@ -34,13 +31,13 @@ pub(super) fn write<'a>(newest_first: impl Iterator<Item = (u64, &'a Alert)>) ->
     text
 }
 
-/// Reads alerts, newest first. Skips those with an id that is not smaller than the previous one.
+/// Parses alerts, newest first. Skips alerts whose id does not decrease.
 pub(super) fn read(text: &str) -> Vec<(u64, Alert)> {
     let mut found: Vec<(u64, Alert)> = Vec::new();
     for line in text.lines() {
         let Ok(saved) = serde_json::from_str::<Saved<Alert>>(line) else { continue };
-        let above = found.last().map_or(LAST, |(id, _)| *id);
-        if saved.id != 0 && saved.id < above {
+        let previous = found.last().map_or(MAX_ID, |(id, _)| *id);
+        if saved.id != 0 && saved.id < previous {
             found.push((saved.id, restore(saved)));
         }
     }
@@ -48,7 +45,7 @@ pub(super) fn read(text: &str) -> Vec<(u64, Alert)> {
 }
 
 /// Limit of restored ids, so that new ids cannot overflow.
-const LAST: u64 = 1 << 53;
+const MAX_ID: u64 = 1 << 53;
 
 fn restore(Saved { alert, connection, id: _ }: Saved<Alert>) -> Alert {
     Alert {

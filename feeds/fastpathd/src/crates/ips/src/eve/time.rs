@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Parses the time of an EVE event, `2026-11-21T07:07:08.123456+0100`, to Unix milliseconds.
+//! Converts the time of an EVE event, `2026-11-21T07:07:08.123456+0100`, to Unix milliseconds.
 
-/// Returns `None` for any other format.
 pub(super) fn unix_ms(text: &str) -> Option<i64> {
     let (date, rest) = text.split_once('T')?;
     let sign_at = rest.rfind(['+', '-', 'Z'])?;
@@ -55,7 +54,7 @@ fn offset(zone: &str) -> Option<i64> {
 }
 
 /// Returns the days since 1970-01-01 in the Gregorian calendar. Years begin in March, so that a
-/// leap day is the last day of a year.
+/// leap day is the last day of its year.
 fn days(year: i64, month: i64, day: i64) -> i64 {
     let (year, month) = if month > 2 { (year, month - 3) } else { (year - 1, month + 9) };
     let leap_days = year / 4 - year / 100 + year / 400;
@@ -70,7 +69,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn times_are_read() {
+    fn parses_times() {
         for (text, ms) in [
             ("1970-01-01T00:00:00.000000+0000", 0),
             ("2000-02-29T12:34:56.789012+0000", 951_827_696_789),

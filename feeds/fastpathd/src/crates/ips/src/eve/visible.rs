@@ -1,24 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Sums ended connections by how much of them could be read (plain, TLS and QUIC handshakes,
-//! encrypted), which follows from the application protocol or the port.
+//! Sums ended connections by the visibility of their content, derived from application protocol or
+//! port.
 
 use super::event::FlowEnd;
 
 config::named! {
-    /// How much of a connection can be read.
     pub enum Visibility {
-        /// Content.
         Plain = "plain",
         /// Names and fingerprints of the handshake (TLS, QUIC).
         Tls = "tls",
-        /// Addresses and sizes.
+        /// Only addresses and sizes.
         Encrypted = "encrypted",
     }
 }
 
 impl Visibility {
-    /// Decides by the protocol that Suricata recognised, otherwise by ports that are known for
-    /// encrypted traffic.
+    /// Classifies by the application protocol, or else by ports of encrypted protocols.
     #[must_use]
     pub fn of(flow: &FlowEnd) -> Self {
         const PORTS: [u16; 10] = [22, 443, 500, 853, 993, 995, 1194, 4500, 8443, 51820];
@@ -31,11 +28,10 @@ impl Visibility {
     }
 }
 
-/// Connections of one visibility.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Volume {
     pub flows: u64,
-    /// Bytes that Suricata saw, without the offloaded ones.
+    /// Bytes that Suricata saw, without offloaded bytes.
     pub bytes: u64,
 }
 
@@ -45,11 +41,9 @@ pub struct Visible {
     plain: Volume,
     tls: Volume,
     encrypted: Volume,
-    /// TLS and QUIC handshakes, also of connections that have not ended.
+    /// TLS and QUIC handshakes, including those of open connections.
     pub handshakes: u64,
-    /// Handshakes with a server name.
     pub named: u64,
-    /// Handshakes with a JA4 fingerprint.
     pub fingerprinted: u64,
 }
 

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Fake Suricata for tests.
 
 use std::time::Duration;
 
@@ -8,21 +7,19 @@ use model::{FailPolicy, InspectionMode};
 use super::{Health, InspectionCondition, Observation, RuleCounts, State};
 use crate::queues::Queue;
 
-/// Interval of the observations, ms.
 const STEP: u64 = 500;
 
 pub(super) fn ms(ms: u64) -> Duration {
     Duration::from_millis(ms)
 }
 
-/// A fake Suricata, and its observed health.
 pub(super) struct Watch {
     pub(super) now: u64,
     pub(super) health: Health,
     pub(super) seen: Observation,
-    /// Answers on its command socket.
+    /// Whether the command socket answers.
     pub(super) answers: bool,
-    /// Packets handled in each step.
+    /// Packets handled per step.
     pub(super) works: u32,
 }
 
@@ -36,7 +33,7 @@ impl Watch {
         watch
     }
 
-    /// Returns a Suricata that has been enabled at this moment.
+    /// Returns a Suricata whose start has just been requested.
     pub(super) fn starting(mode: InspectionMode, fail: FailPolicy) -> Self {
         let queues = if mode == InspectionMode::Nfq { vec![None, None] } else { Vec::new() };
         let seen = Observation {
@@ -52,7 +49,6 @@ impl Watch {
         Self { now: 1000, health, seen, answers: false, works: 0 }
     }
 
-    /// Starts a process that is ready at once.
     pub(super) fn appears(&mut self) {
         let queue =
             |number| Queue { number, listener: 1, depth: 0, handled: 0, full: 0, unread: 0 };
@@ -71,13 +67,13 @@ impl Watch {
         (self.seen.running, self.seen.events) = (false, false);
     }
 
-    /// Stops the process; packets wait if there is traffic.
+    /// Stops the process, with `waiting` packets in each queue.
     pub(super) fn hangs(&mut self, waiting: u32) {
         (self.answers, self.works) = (false, 0);
         self.depth(waiting);
     }
 
-    pub(super) fn goes_on(&mut self) {
+    pub(super) fn resumes(&mut self) {
         (self.answers, self.works) = (true, 10);
         self.depth(0);
     }
@@ -108,7 +104,7 @@ impl Watch {
         self.step()
     }
 
-    /// Expects `state` within two seconds and for the ten seconds after that.
+    /// Expects `state` within two seconds, and that it lasts for another ten.
     pub(super) fn becomes(&mut self, state: State) -> InspectionCondition {
         let reached = (0..4).find(|_| self.step().state == state);
         let now = self.health.condition();

@@ -4,47 +4,46 @@ use proptest::prelude::*;
 use super::fixture::{Watch, ms};
 use super::*;
 
-/// An event between two observations.
 #[derive(Debug, Clone, Copy)]
-enum Fate {
+enum Disturbance {
     Nothing,
     Appears,
     Dies,
     Hangs(u32),
-    GoesOn,
-    Asked,
-    Switched,
+    Resumes,
+    StartRequested,
+    Toggled,
     Refused,
-    Lost,
+    PacketLost,
 }
 
-fn fate() -> impl Strategy<Value = Fate> {
+fn disturbance() -> impl Strategy<Value = Disturbance> {
     prop_oneof![
-        10 => Just(Fate::Nothing),
-        2 => Just(Fate::Appears),
-        1 => Just(Fate::Dies),
-        1 => (0_u32..9).prop_map(Fate::Hangs),
-        2 => Just(Fate::GoesOn),
-        1 => Just(Fate::Asked),
-        1 => Just(Fate::Switched),
-        1 => Just(Fate::Refused),
-        1 => Just(Fate::Lost),
+        10 => Just(Disturbance::Nothing),
+        2 => Just(Disturbance::Appears),
+        1 => Just(Disturbance::Dies),
+        1 => (0_u32..9).prop_map(Disturbance::Hangs),
+        2 => Just(Disturbance::Resumes),
+        1 => Just(Disturbance::StartRequested),
+        1 => Just(Disturbance::Toggled),
+        1 => Just(Disturbance::Refused),
+        1 => Just(Disturbance::PacketLost),
     ]
 }
 
-fn suffer(watch: &mut Watch, fate: Fate) {
+fn disturb(watch: &mut Watch, disturbance: Disturbance) {
     let there = watch.seen.running;
-    match fate {
-        Fate::Appears => watch.appears(),
-        Fate::Dies => watch.dies(),
-        Fate::Hangs(waiting) if there => watch.hangs(waiting),
-        Fate::GoesOn if there => watch.goes_on(),
-        Fate::Asked => watch.seen.asked = Some(ms(watch.now)),
-        Fate::Switched => watch.seen.enabled = !watch.seen.enabled,
-        Fate::Refused => {
+    match disturbance {
+        Disturbance::Appears => watch.appears(),
+        Disturbance::Dies => watch.dies(),
+        Disturbance::Hangs(waiting) if there => watch.hangs(waiting),
+        Disturbance::Resumes if there => watch.resumes(),
+        Disturbance::StartRequested => watch.seen.asked = Some(ms(watch.now)),
+        Disturbance::Toggled => watch.seen.enabled = !watch.seen.enabled,
+        Disturbance::Refused => {
             watch.seen.refused = watch.seen.refused.take().xor(Some("line 1".into()));
         }
-        Fate::Lost => {
+        Disturbance::PacketLost => {
             if let Some(queue) = watch.seen.queues.iter_mut().flatten().next() {
                 queue.full += 1;
             }
@@ -63,22 +62,22 @@ fn modes() -> impl Strategy<Value = (InspectionMode, FailPolicy)> {
 }
 
 proptest! {
-    /// After any events there is a text (`step` checks it), the gate follows the policy, and
-    /// without further events the state settles.
+    /// After any disturbances, the reason has a text (checked by `step`), the gate follows the
+    /// policy, and the state settles.
     #[test]
-    fn settles(
+    fn the_state_settles_after_any_disturbances(
         (mode, fail) in modes(),
-        fates in prop::collection::vec(fate(), 0..60),
+        disturbances in prop::collection::vec(disturbance(), 0..60),
     ) {
         let mut watch = Watch::starting(mode, fail);
-        for fate in fates {
-            suffer(&mut watch, fate);
+        for disturbance in disturbances {
+            disturb(&mut watch, disturbance);
             let condition = watch.step();
             let failing = condition.state != State::Off && !condition.state.works();
             let open = failing && mode == InspectionMode::Nfq && fail == FailPolicy::Open;
             let bound = watch.seen.queues.iter().any(Option::is_some);
             if open != (condition.gate == Gate::Open) {
-                // The queues are left to a Suricata that listens but has not answered yet.
+                // A Suricata that listens but has not answered yet keeps its queues.
                 prop_assert!(open && bound && !watch.answers, "{:?}", condition);
             }
         }

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Input of the health checks: facts about Suricata's process, command socket, queues, drops, rules
-//! and event stream at one moment.
+//! Input of the health checks: process, command socket, queues, drops, rules and event stream.
 
 use std::time::Duration;
 
@@ -11,42 +10,37 @@ use crate::queues::Queue;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Observation {
     pub enabled: bool,
-    /// How packets reach Suricata.
     pub mode: InspectionMode,
-    /// Policy while Suricata does not work.
+    /// Policy for packets while Suricata does not work.
     pub fail: FailPolicy,
-    /// Gate of the firewall rules in force, in mode nfq. Rules from before inspection was enabled
-    /// pass packets like an open gate.
+    /// Gate of the firewall rules in force, in mode nfq. [`Gate::Open`] if the rules do not queue
+    /// packets yet.
     pub gate: Gate,
-    /// Maximum number of packets that wait in one queue.
+    /// Maximum number of packets waiting in one queue.
     pub queue_length: u32,
     /// When the daemon last requested a start or restart.
     pub asked: Option<Duration>,
-    /// Why the daemon could not start Suricata: the overlay cannot be written, or the mode cannot
-    /// work.
+    /// Why the daemon could not start Suricata: the overlay cannot be written, or the ports are
+    /// unsuitable.
     pub trouble: Option<String>,
     /// Error of the last `suricata -T`, if it failed.
     pub refused: Option<String>,
-    /// A process of Suricata is known.
     pub running: bool,
     /// When the command socket last answered.
     pub answered: Option<Duration>,
-    /// Our queues in order. Empty in modes other than nfq.
+    /// Our queues in order. Empty in other modes than nfq.
     pub queues: Vec<Listening>,
-    /// Packets that have passed a full queue so far.
     pub overflow: u64,
-    /// Packets that the kernel has dropped in front of a tap so far.
+    /// Total of packets that the kernel dropped in front of a tap.
     pub capture_drops: u64,
-    /// `None` until Suricata reports its counters.
+    /// `None` until Suricata reports counters.
     pub rules: Option<RuleCounts>,
-    /// The event stream is connected.
     pub events: bool,
 }
 
-/// One of our queues; `None` if nobody listens on it.
+/// One of our queues. `None` without a listener.
 pub type Listening = Option<Queue>;
 
-/// Numbers of rules, as Suricata counts them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct RuleCounts {
     pub loaded: u64,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Codes and English texts of the reasons for a state of inspection, and of the effects on packets.
+//! Reasons for the state of inspection, and effects on packets, with codes and English texts.
 
 config::coded! {
     /// Why inspection is in its state. `said` is a message of Suricata or of the operating system.

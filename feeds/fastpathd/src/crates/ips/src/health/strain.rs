@@ -9,35 +9,32 @@ use model::{FailPolicy, InspectionMode};
 use super::{Observation, Reason};
 use crate::queues::Queue;
 
-/// A problem is reported for this long, so that the state does not flicker.
-const TOLD: Duration = Duration::from_secs(10);
-/// A queue may be half full for this long.
-const LAG: Duration = Duration::from_secs(2);
-/// Suricata has to connect to the event socket within this time; it writes its counters every 8 s.
-const CONNECTS: Duration = Duration::from_secs(20);
+/// Minimum time for which a problem is reported, so that the state does not flap.
+const REPORT_TIME: Duration = Duration::from_secs(10);
+/// Maximum time for which a queue may be half full.
+const LAG_TIMEOUT: Duration = Duration::from_secs(2);
+/// Maximum time until Suricata connects to the event socket. It writes counters every 8 s.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(20);
 
-/// Problems of earlier observations.
 #[derive(Debug, Default)]
 pub(super) struct Strain {
-    /// Packets that had passed full queues before the current problem, and until now.
+    /// Overflow count before the current problem, and the last count.
     overflow: Option<(u64, u64)>,
-    /// When packets last passed a full queue.
-    passed: Option<Duration>,
+    last_overflow: Option<Duration>,
     dropped: Option<u64>,
-    captured: Option<u64>,
-    /// When packets were last lost.
-    lost: Option<Duration>,
-    /// Since when a queue has been half full.
+    capture_drops: Option<u64>,
+    last_loss: Option<Duration>,
+    /// Begin of the time for which a queue has been half full.
     full_since: Option<Duration>,
-    /// When a queue was last half full for too long.
-    lagged: Option<Duration>,
-    late: Option<Duration>,
-    /// Since when Suricata has worked without a connection for events.
-    mute_since: Option<Duration>,
+    /// When a queue last exceeded [`LAG_TIMEOUT`].
+    last_lag: Option<Duration>,
+    last_late: Option<Duration>,
+    /// Begin of the time without an event connection.
+    disconnected_since: Option<Duration>,
 }
 
 impl Strain {
-    /// Returns the worst problem, if any. Forgets all problems while Suricata does not work.
+    /// Returns the worst problem, if any. Resets all problems while Suricata does not work.
     pub(super) fn follow(
         &mut self,
         now: Duration,
@@ -50,62 +47,65 @@ impl Strain {
             return None;
         }
         self.note(now, seen, late);
-        let recent = |at: Option<Duration>| at.is_some_and(|at| now.saturating_sub(at) < TOLD);
-        if let (true, Some((before, all))) = (recent(self.passed), self.overflow) {
+        let recent =
+            |at: Option<Duration>| at.is_some_and(|at| now.saturating_sub(at) < REPORT_TIME);
+        if let (true, Some((before, all))) = (recent(self.last_overflow), self.overflow) {
             return Some(Reason::QueueFullOpen { n: all.saturating_sub(before) });
         }
-        if recent(self.lost) {
+        if recent(self.last_loss) {
             return Some(lost(seen));
         }
-        if let Some(reason) = deaf(seen) {
+        if let Some(reason) = unbound_queues(seen) {
             return Some(reason);
         }
-        if recent(self.lagged) {
+        if recent(self.last_lag) {
             return Some(Reason::Lags);
         }
-        if recent(self.late) {
+        if recent(self.last_late) {
             return Some(Reason::Late);
         }
         if let Some(reason) = rules(seen) {
             return Some(reason);
         }
-        let mute = self.mute_since.is_some_and(|since| now.saturating_sub(since) >= CONNECTS);
-        mute.then_some(Reason::NoEvents)
+        let disconnected = self
+            .disconnected_since
+            .is_some_and(|since| now.saturating_sub(since) >= CONNECT_TIMEOUT);
+        disconnected.then_some(Reason::NoEvents)
     }
 
     fn note(&mut self, now: Duration, seen: &Observation, late: bool) {
         let (before, last) = self.overflow.unwrap_or((seen.overflow, seen.overflow));
-        let told = self.passed.is_some_and(|at| now.saturating_sub(at) < TOLD);
-        self.overflow = Some((if told { before } else { last }, seen.overflow));
+        let reported = self.last_overflow.is_some_and(|at| now.saturating_sub(at) < REPORT_TIME);
+        self.overflow = Some((if reported { before } else { last }, seen.overflow));
         if seen.overflow > last {
-            self.passed = Some(now);
+            self.last_overflow = Some(now);
         }
         let queues = || seen.queues.iter().flatten();
         let dropped = queues().map(Queue::dropped).sum();
-        // A restart of Suricata resets the counters, so a smaller count does not mean drops.
+        // A restart of Suricata resets the counters, so a decrease is not a loss.
         let grew = |before: Option<u64>, after: u64| before.is_some_and(|before| after > before);
-        if grew(self.dropped, dropped) || grew(self.captured, seen.capture_drops) {
-            self.lost = Some(now);
+        if grew(self.dropped, dropped) || grew(self.capture_drops, seen.capture_drops) {
+            self.last_loss = Some(now);
         }
         self.dropped = Some(dropped);
-        self.captured = Some(seen.capture_drops);
+        self.capture_drops = Some(seen.capture_drops);
 
         let half = (seen.queue_length / 2).max(1);
         if queues().any(|queue| queue.depth >= half) {
             let since = *self.full_since.get_or_insert(now);
-            if now.saturating_sub(since) > LAG {
-                self.lagged = Some(now);
+            if now.saturating_sub(since) > LAG_TIMEOUT {
+                self.last_lag = Some(now);
             }
         } else {
             self.full_since = None;
         }
         if late {
-            self.late = Some(now);
+            self.last_late = Some(now);
         }
         if seen.events {
-            self.mute_since = None;
+            self.disconnected_since = None;
         } else {
-            self.mute_since.get_or_insert(now);
+            self.disconnected_since.get_or_insert(now);
         }
     }
 }
@@ -118,7 +118,7 @@ fn lost(seen: &Observation) -> Reason {
     }
 }
 
-fn deaf(seen: &Observation) -> Option<Reason> {
+fn unbound_queues(seen: &Observation) -> Option<Reason> {
     let missing = seen.queues.iter().filter(|queue| queue.is_none()).count();
     let all = seen.queues.len();
     let bound = all - missing;

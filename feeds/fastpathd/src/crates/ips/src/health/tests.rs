@@ -17,7 +17,7 @@ fn disabled_inspection_is_off() {
 }
 
 #[test]
-fn a_start_ends_inline() {
+fn a_start_leads_to_inline() {
     for fail in [OPEN, CLOSED] {
         let mut watch = Watch::starting(InspectionMode::Nfq, fail);
         assert_eq!(watch.step().state, State::Starting);
@@ -32,12 +32,12 @@ fn a_start_ends_inline() {
 }
 
 #[test]
-fn is_inline_once_the_rules_in_force_queue_packets() {
+fn is_inline_after_the_rules_queue_packets() {
     let mut watch = Watch::starting(InspectionMode::Nfq, OPEN);
     watch.seen.gate = Gate::Open;
     watch.appears();
     let condition = watch.becomes(State::Starting);
-    assert_eq!(condition.gate, Gate::Queue, "or the rules would never change");
+    assert_eq!(condition.gate, Gate::Queue, "an open gate would keep the rules unchanged");
     assert_eq!(condition.why.code, "rules-pass");
     assert!(condition.why.text.ends_with("Connections pass uninspected."), "{}", condition.why);
     watch.seen.gate = Gate::Queue;
@@ -53,9 +53,9 @@ fn is_inline_once_the_rules_in_force_queue_packets() {
     assert_eq!(watch.step().state, State::Inline, "at once");
 }
 
-/// procd starts Suricata again only after its configuration has been repaired.
+/// procd restarts Suricata only after its configuration has been repaired.
 #[test]
-fn a_process_that_appears_late_has_the_whole_time_of_a_start() {
+fn a_late_process_has_the_full_start_timeout() {
     let mut watch = Watch::starting(InspectionMode::Nfq, OPEN);
     assert_eq!(watch.steps(2 * 400).state, State::FailingOpen);
     watch.seen.running = true;
@@ -64,7 +64,6 @@ fn a_process_that_appears_late_has_the_whole_time_of_a_start() {
     assert_eq!(watch.becomes(State::FailingOpen).why.code, "never-ready");
 }
 
-/// In modes other than nfq, no firewall rule sends packets to Suricata.
 #[test]
 fn modes_without_queues_ignore_the_gate_in_force() {
     for mode in [InspectionMode::Ids, InspectionMode::Inline] {
@@ -118,7 +117,6 @@ fn a_crash_loop_stays_failing() {
             assert_eq!((condition.state, condition.since), (State::FailingOpen, since));
         }
     }
-    // A Suricata that never got ready.
     let mut watch = Watch::starting(InspectionMode::Nfq, OPEN);
     for _ in 0..5 {
         watch.seen.running = true;
@@ -128,7 +126,7 @@ fn a_crash_loop_stays_failing() {
     }
     assert_eq!(watch.health.condition().state, State::FailingOpen);
     watch.seen.running = true;
-    assert_eq!(watch.step().state, State::FailingOpen, "no second start without a demand");
+    assert_eq!(watch.step().state, State::FailingOpen, "no second start without a request");
 }
 
 #[test]
@@ -142,19 +140,19 @@ fn a_stopped_suricata_hangs_with_and_without_traffic() {
             let condition = watch.becomes(state);
             assert_eq!(condition.gate, gate);
             assert!(condition.why.text.contains("is running but hangs"), "{}", condition.why);
-            watch.goes_on();
-            assert_eq!(watch.step().state, state, "not before it has been well for a while");
+            watch.resumes();
+            assert_eq!(watch.step().state, state, "the recovery time has not passed");
             assert_eq!(watch.becomes(State::Inline).gate, Gate::Queue);
         }
     }
 }
 
 #[test]
-fn a_hang_ends_once_suricata_answers_and_has_drained_its_queues() {
+fn a_hang_ends_after_suricata_answers_and_drains_its_queues() {
     let mut watch = Watch::working(InspectionMode::Nfq, OPEN);
     watch.hangs(3);
     watch.becomes(State::FailingOpen);
-    watch.goes_on();
+    watch.resumes();
     watch.depth(3);
     watch.becomes(State::FailingOpen);
     watch.depth(0);
@@ -165,7 +163,7 @@ fn a_hang_ends_once_suricata_answers_and_has_drained_its_queues() {
 }
 
 #[test]
-fn a_busy_suricata_is_degraded_at_most() {
+fn a_busy_suricata_is_only_degraded() {
     let mut watch = Watch::working(InspectionMode::Nfq, OPEN);
     watch.answers = false;
     watch.depth(3000);
@@ -179,7 +177,7 @@ fn a_busy_suricata_is_degraded_at_most() {
     watch.depth(0);
     let condition = watch.steps(22);
     assert!(condition.why.text.contains("answers commands late"), "{}", condition.why);
-    watch.goes_on();
+    watch.resumes();
     assert_eq!(watch.steps(22).state, State::Inline);
 }
 
@@ -209,21 +207,21 @@ fn each_defect_is_reported() {
     }
     let mut watch = Watch::working(InspectionMode::Nfq, OPEN);
     watch.seen.events = false;
-    assert_eq!(watch.steps(30).state, State::Inline, "it may have had no events");
+    assert_eq!(watch.steps(30).state, State::Inline, "there may have been no events");
     assert_eq!(watch.steps(20).state, State::InlineDegraded);
     watch.seen.events = true;
     assert_eq!(watch.step().state, State::Inline);
 }
 
 #[test]
-fn one_lost_packet_is_reported_for_ten_seconds() {
+fn reports_a_lost_packet_for_ten_seconds() {
     let mut watch = Watch::working(InspectionMode::Nfq, OPEN);
     watch.seen.queues[0].as_mut().unwrap().full += 1;
     assert_eq!(watch.steps(20).state, State::InlineDegraded);
     assert_eq!(watch.step().state, State::Inline);
 }
 
-/// Packets that passed a full queue take precedence over other problems, and are counted.
+/// Packets that passed a full queue are counted, and take precedence over other problems.
 #[test]
 fn packets_that_passed_a_full_queue_are_reported() {
     let mut watch = Watch::working(InspectionMode::Nfq, OPEN);
@@ -236,7 +234,7 @@ fn packets_that_passed_a_full_queue_are_reported() {
     assert!(watch.steps(20).why.text.ends_with(": 1000."));
     assert_eq!(watch.step().state, State::Inline);
     watch.seen.overflow = 1007;
-    assert!(watch.step().why.text.ends_with(": 7."), "a new problem counts anew");
+    assert!(watch.step().why.text.ends_with(": 7."), "a new problem starts from 0");
 }
 
 #[test]
@@ -281,7 +279,7 @@ fn a_start_after_a_refusal_is_not_a_crash() {
 }
 
 #[test]
-fn failures_of_the_daemon_are_reported() {
+fn reports_failures_of_the_daemon() {
     let mut watch = Watch::starting(InspectionMode::Nfq, OPEN);
     watch.seen.trouble = Some("no space left on device.".into());
     let condition = watch.becomes(State::FailingOpen);
@@ -289,7 +287,7 @@ fn failures_of_the_daemon_are_reported() {
 }
 
 #[test]
-fn mode_ids_has_its_own_texts() {
+fn mode_ids_has_separate_reasons() {
     let mut watch = Watch::working(InspectionMode::Ids, CLOSED);
     assert_eq!(watch.health.condition().state, State::Watching);
     watch.seen.capture_drops += 1;
@@ -303,7 +301,7 @@ fn mode_ids_has_its_own_texts() {
 }
 
 #[test]
-fn a_bridge_fails_closed_whatever_is_configured() {
+fn a_bridge_fails_closed_regardless_of_the_policy() {
     let mut watch = Watch::working(InspectionMode::Inline, OPEN);
     assert_eq!(watch.health.condition().state, State::Inline);
     watch.dies();
@@ -312,7 +310,7 @@ fn a_bridge_fails_closed_whatever_is_configured() {
 }
 
 #[test]
-fn a_requested_restart_is_a_start() {
+fn a_requested_restart_is_not_a_crash() {
     let mut watch = Watch::working(InspectionMode::Nfq, OPEN);
     watch.seen.asked = Some(ms(watch.now));
     assert_eq!(watch.steps(20).state, State::Inline, "while suricata -T checks it");
@@ -323,13 +321,12 @@ fn a_requested_restart_is_a_start() {
     watch.appears();
     watch.becomes(State::Inline);
     watch.dies();
-    assert_eq!(watch.step().state, State::FailingOpen, "excused once");
+    assert_eq!(watch.step().state, State::FailingOpen, "a request excuses one end");
 }
 
-/// The configuration changed while the daemon was down, so the first request of the new daemon
-/// replaces the process that it finds.
+/// The first request of a restarted daemon replaces the process that it finds.
 #[test]
-fn a_restart_requested_by_a_new_daemon_is_a_start() {
+fn a_restart_requested_by_a_new_daemon_is_not_a_crash() {
     let mut watch = Watch::starting(InspectionMode::Nfq, OPEN);
     watch.appears();
     watch.seen.running = false;
@@ -341,7 +338,7 @@ fn a_restart_requested_by_a_new_daemon_is_a_start() {
     watch.appears();
     watch.becomes(State::Inline);
     watch.dies();
-    assert_eq!(watch.step().state, State::FailingOpen, "excused once");
+    assert_eq!(watch.step().state, State::FailingOpen, "a request excuses one end");
 }
 
 #[test]
@@ -388,7 +385,7 @@ fn a_restarted_daemon_leaves_the_gate_unchanged() {
 }
 
 #[test]
-fn the_test_before_a_start_is_not_a_crash() {
+fn a_configuration_test_is_not_a_crash() {
     let mut watch = Watch::starting(InspectionMode::Nfq, OPEN);
     watch.seen.running = true;
     watch.steps(9);
@@ -397,7 +394,7 @@ fn the_test_before_a_start_is_not_a_crash() {
     watch.seen.running = true;
     assert_eq!(watch.steps(9).state, State::Starting);
     watch.dies();
-    assert_eq!(watch.step().state, State::FailingOpen, "the second was not one");
+    assert_eq!(watch.step().state, State::FailingOpen, "only the first was a test");
 }
 
 #[test]
@@ -414,7 +411,7 @@ fn a_message_of_suricata_becomes_one_bounded_line() {
 }
 
 #[test]
-fn a_daemon_that_was_stopped_itself_reports_no_hang() {
+fn a_suspended_daemon_reports_no_hang() {
     let mut watch = Watch::working(InspectionMode::Nfq, OPEN);
     watch.works = 0;
     watch.now += 60_000;

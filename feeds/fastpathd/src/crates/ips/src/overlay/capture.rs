@@ -1,20 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Renders how packets reach Suricata: by NFQUEUE, or by `AF_PACKET` on taps or a bridge of two
-//! ports.
+//! Renders the capture method: NFQUEUE, or `AF_PACKET` on taps or on a bridge of two ports.
 
 use super::{Overlay, bypass_mark};
 use model::{FailPolicy, InspectionMode};
 
 use crate::settings::Settings;
 
-/// Suricata limits a queue to this many times `max-pending-packets`.
+/// Factor between `max-pending-packets` and Suricata's queue limit.
 const BURST: u32 = 4;
 
 pub(super) fn render(overlay: &Overlay<'_>) -> String {
     let settings = overlay.settings;
     let pending = settings.queue_length.div_ceil(BURST);
-    // Flows must not depend on the ingress port: both directions of a flow arrive on different
-    // ports (inline) or queues (fanout).
+    // With `false`, flows do not depend on the ingress port: both directions of a flow may arrive
+    // on different ports or queues.
     let tracking = if settings.mode == InspectionMode::Ids { "true" } else { "false" };
     let common = format!(
         "
@@ -36,9 +35,9 @@ livedev:
         }
 }
 
-/// In mode accept the verdict ends our chain of the hook, and the next chain sees the mark.
-/// `fail-open` is always written, because Suricata reads an uninitialised variable without it.
-/// `batchcount` is never written, because a batch of verdicts has no mark for each packet.
+/// In mode accept, the verdict ends our chain, and the next chain sees the mark. `fail-open` must
+/// be present, because Suricata otherwise reads an uninitialised variable. `batchcount` must be
+/// absent, because a batch of verdicts has no mark for each packet.
 fn nfq(overlay: &Overlay<'_>) -> String {
     let mark = bypass_mark(overlay.mark_mask);
     let open = if overlay.settings.fail == FailPolicy::Open { "yes" } else { "no" };
@@ -70,7 +69,7 @@ fn taps(settings: &Settings, threads: u16) -> String {
     ["\naf-packet:\n".to_owned()].into_iter().chain(taps).collect()
 }
 
-/// Every worker reads from one port and writes to the other, so each port gets half of them.
+/// Each worker reads from one port and writes to the other, so each port gets half of them.
 fn bridge(settings: &Settings, threads: u16) -> String {
     let [one, other] = settings.devices.as_slice() else {
         return String::new();
@@ -92,5 +91,5 @@ fn bridge(settings: &Settings, threads: u16) -> String {
     format!("\naf-packet:\n{}{}", port(one, other, CLUSTER), port(other, one, CLUSTER + 1))
 }
 
-/// First cluster id. Each port needs a unique one on this machine.
+/// First cluster id. Each port needs a unique id.
 const CLUSTER: usize = 99;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Renders Suricata's inspection: exception policies, table sizes, stream depth and bypass,
-//! application protocols, body limits, detection.
+//! Renders inspection: exception policies, table sizes, streams, bypass, application protocols,
+//! body limits, detection.
 
 use super::Overlay;
 
@@ -9,27 +9,26 @@ pub(super) fn render(overlay: &Overlay<'_>) -> String {
         .concat()
 }
 
-/// Packets that cannot be inspected pass, or are dropped if `fail` is `closed`.
 fn exceptions(overlay: &Overlay<'_>) -> String {
     let policy = flow_policy(overlay);
     format!("\nexception-policy: {policy}\n")
 }
 
 fn flow_policy(overlay: &Overlay<'_>) -> &'static str {
-    if overlay.drops_unseen() { "drop-flow" } else { "ignore" }
+    if overlay.drops_uninspected() { "drop-flow" } else { "ignore" }
 }
 
 fn packet_policy(overlay: &Overlay<'_>) -> &'static str {
-    if overlay.drops_unseen() { "drop-packet" } else { "ignore" }
+    if overlay.drops_uninspected() { "drop-packet" } else { "ignore" }
 }
 
-/// Half of the memory is for stream reassembly, a quarter for flows. Preallocations are a fraction
-/// of the memory, or Suricata would refuse a small limit.
+/// Half of the memory is for stream reassembly, a quarter for flows. Preallocation is a fraction of
+/// the memory, because Suricata refuses a limit below it.
 fn tables(overlay: &Overlay<'_>) -> String {
     let kib = overlay.settings.memory * 1024;
     let [flow, part] = [kib / 4, kib / 16];
     let policy = packet_policy(overlay);
-    // A bucket has at most 128 bytes, so all buckets take at most an eighth of the table's memory.
+    // A bucket takes up to 128 bytes, so all buckets take at most an eighth of the table's memory.
     let buckets = 1_u32 << flow.ilog2().min(20);
     let prealloc = (flow / 4).min(10_000);
     format!(
@@ -61,10 +60,9 @@ host:
     )
 }
 
-/// After a start of Suricata, connections begin in the middle; `midstream` inspects them from
-/// there. An open gate or a re-inspection leaves a gap, after which `drop-invalid` would drop
-/// segments that do not fit the earlier ones. This is right only if uninspectable traffic has to be
-/// dropped.
+/// `midstream` inspects connections that began before Suricata's start. `drop-invalid` would also
+/// drop valid segments after a gap in inspection (open gate, re-inspection), so it is only enabled
+/// if uninspected traffic has to be dropped.
 fn stream(overlay: &Overlay<'_>) -> String {
     let kib = overlay.settings.memory * 1024;
     let yes_no = |yes| if yes { "yes" } else { "no" };
@@ -97,28 +95,28 @@ stream:
 ",
         sessions = kib / 8,
         segments = kib / 2,
-        inline = yes_no(overlay.in_line()),
-        strict = yes_no(overlay.drops_unseen()),
-        bypass = yes_no(overlay.lets_go()),
+        inline = yes_no(overlay.is_inline()),
+        strict = yes_no(overlay.drops_uninspected()),
+        bypass = yes_no(overlay.may_bypass()),
         depth = overlay.depth(),
     )
 }
 
-/// Enables protocols of homes and offices. Industrial ones stay off as in Suricata's own file.
+/// Enables protocols of homes and offices. Industrial protocols stay off, Suricata's default.
 fn protocols(overlay: &Overlay<'_>) -> String {
     let policy = flow_policy(overlay);
-    let switched = |names: &[&str], to: &str| -> String {
+    let set_enabled = |names: &[&str], to: &str| -> String {
         names.iter().flat_map(|name| ["    ", name, ":\n      enabled: ", to, "\n"]).collect()
     };
-    let on = switched(&ON, "yes");
-    let off = switched(&["modbus", "dnp3", "enip", "pgsql"], "no");
+    let on = set_enabled(&ENABLED, "yes");
+    let off = set_enabled(&["modbus", "dnp3", "enip", "pgsql"], "no");
     let head = format!("\napp-layer:\n  error-policy: {policy}\n  protocols:\n{on}{off}");
     let depth = overlay.depth();
     [head, HANDSHAKES.to_owned(), streams(depth), SERVICES.to_owned(), http(depth)].concat()
 }
 
-/// `bypass` and `track-only` trust the header of one record and end the inspection of content.
-/// `encrypted.rules` decides by the content instead.
+/// Keeps full inspection: `bypass` and `track-only` would trust the header of a single record.
+/// `encrypted.rules` decides by content instead.
 const HANDSHAKES: &str = "    imap:
       enabled: detection-only
     tls:
@@ -133,8 +131,8 @@ const HANDSHAKES: &str = "    imap:
       encryption-handling: full
 ";
 
-/// Limits the protocols that Suricata's own file inspects to the end, so that a file copied over
-/// SMB leaves inspection, too.
+/// Limits the depth of protocols that Suricata inspects to the end by default, so that inspection
+/// of large SMB copies ends.
 fn streams(depth: u32) -> String {
     format!(
         "    pop3:
@@ -185,7 +183,7 @@ const SERVICES: &str = "    dns:
         content-inspect-window: 4096
 ";
 
-/// The body limits follow the depth. Otherwise "always inspect" would end after 100 KiB of a page.
+/// Sets the body limits to the depth, so that `always inspect` covers whole bodies.
 fn http(depth: u32) -> String {
     format!(
         "    http:
@@ -209,7 +207,7 @@ fn http(depth: u32) -> String {
     )
 }
 
-const ON: [&str; 20] = [
+const ENABLED: [&str; 20] = [
     "telnet",
     "rfb",
     "mqtt",
@@ -232,8 +230,8 @@ const ON: [&str; 20] = [
     "mdns",
 ];
 
-/// `delayed-detect` would let packets pass before the rules are loaded. A cache of compiled rules
-/// would be written to the disk.
+/// `delayed-detect` would let packets pass until the rules are loaded. `sgh-mpm-caching` would
+/// write compiled rules to the disk.
 const DETECT: &str = "
 detect:
   profile: medium

@@ -1,17 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Formats paths and lists of CPUs as YAML.
 
 use std::fmt::Write;
 use std::path::Path;
 
-/// Formats a path as a double-quoted scalar. Characters that could end the scalar are escaped.
 pub(super) fn quoted(path: &Path) -> String {
     let mut text = String::from("\"");
     for c in path.to_string_lossy().chars() {
         match c {
             '"' | '\\' => text.extend(['\\', c]),
             c if c.is_control() || c as u32 > 0xffff => {
-                // Writing to a String cannot fail.
                 let _ = write!(text, "\\U{:08x}", u32::from(c));
             }
             c => text.push(c),
@@ -21,7 +18,7 @@ pub(super) fn quoted(path: &Path) -> String {
     text
 }
 
-/// Lists CPUs one by one, because Suricata refuses a range that ends above the online CPUs.
+/// Formats CPUs one by one, because Suricata refuses a range that ends above the online CPUs.
 pub(super) fn list(cpus: &[u32]) -> String {
     let cpus = crate::threads::ascending(cpus);
     let texts: Vec<String> = cpus.iter().map(ToString::to_string).collect();
@@ -33,7 +30,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_path_cannot_leave_its_quotes() {
+    fn escapes_characters_that_end_a_quoted_path() {
         assert_eq!(quoted(Path::new("/a b/c")), r#""/a b/c""#);
         assert_eq!(quoted(Path::new("a\"\nb\\: c")), r#""a\"\U0000000ab\\: c""#);
     }

@@ -5,7 +5,6 @@ use serde_json::json;
 
 use super::*;
 
-/// Returns the settings, or their problems as a text.
 fn read(options: &str) -> Result<Settings, String> {
     let values = parse_uci(&format!("config ips 'ips'\n{options}\n")).unwrap();
     let mut package = Package::new(&values).unwrap();
@@ -16,7 +15,7 @@ fn read(options: &str) -> Result<Settings, String> {
 }
 
 #[test]
-fn a_missing_or_empty_section_means_off_and_the_defaults() {
+fn uses_defaults_for_a_missing_or_empty_section() {
     let values = json!({});
     let mut package = Package::new(&values).unwrap();
     assert_eq!(Settings::read(&mut package), Settings::default());
@@ -25,7 +24,7 @@ fn a_missing_or_empty_section_means_off_and_the_defaults() {
 }
 
 #[test]
-fn every_option_is_read() {
+fn reads_every_option() {
     let settings = read(
         "option enabled '1'
         option mode 'ids'
@@ -72,7 +71,7 @@ fn every_option_is_read() {
 }
 
 #[test]
-fn bad_values_are_refused_with_section_option_and_text() {
+fn reports_bad_values_with_section_and_option() {
     for (options, text) in [
         ("option mode 'tap'", "option 'mode', value 'tap': is not one of nfq, ids, inline"),
         ("option fail 'soft'", "option 'fail', value 'soft': is not one of open, closed"),

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Builds captures of packets between a host and a server, and returns the events of the real
-//! Suricata about them.
+//! Builds captures of connections, and returns the real Suricata's events about them.
 
 use std::ffi::OsString;
 use std::fs;
@@ -67,7 +66,6 @@ impl Ends {
     }
 }
 
-/// Returns a pcap file of raw IP packets.
 pub(crate) fn capture(packets: impl Iterator<Item = Vec<u8>>) -> Vec<u8> {
     let mut bytes = Vec::new();
     for word in [0xa1b2_c3d4_u32, 0x0004_0002, 0, 0, 0x0004_0000, 101] {
@@ -84,7 +82,7 @@ pub(crate) fn capture(packets: impl Iterator<Item = Vec<u8>>) -> Vec<u8> {
     bytes
 }
 
-/// Returns the lines that Suricata writes about a capture, with our overlay and these rules.
+/// Returns the EVE lines of a capture, with our overlay and these rules.
 pub(crate) fn events(program: &OsString, rules: &str, always: bool, capture: &[u8]) -> String {
     let folder = folder("capture");
     let uci = "config ips 'ips'\noption enabled '1'\noption memory '32'\n";

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Helpers for overlays and for runs of the real Suricata.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -9,7 +8,6 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use config::{Network, Package, parse_uci};
 use ips::{Files, Overlay, Settings, Threads, arguments, render};
 
-/// Inputs of an overlay.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Case {
     pub(crate) settings: Settings,
@@ -36,7 +34,6 @@ impl Case {
     }
 }
 
-/// Parses settings. Returns their problems as an error.
 pub(crate) fn settings(uci: &str) -> Result<Settings, String> {
     let values = parse_uci(uci).expect(uci);
     let mut package = Package::new(&values).expect(uci);
@@ -48,7 +45,6 @@ pub(crate) fn settings(uci: &str) -> Result<Settings, String> {
     }
 }
 
-/// Returns pinned threads.
 pub(crate) fn threads(management: &[u32], workers: &[u32]) -> Threads {
     Threads {
         affinity: true,
@@ -58,7 +54,7 @@ pub(crate) fn threads(management: &[u32], workers: &[u32]) -> Threads {
     }
 }
 
-/// Returns the program to run as Suricata. Prints the reason and returns `None` without one.
+/// Returns the program to run as Suricata. Without one, prints the reason and returns `None`.
 pub(crate) fn suricata() -> Option<OsString> {
     let program = std::env::var_os("FASTPATH_SURICATA");
     if program.is_none() {
@@ -67,7 +63,7 @@ pub(crate) fn suricata() -> Option<OsString> {
     program
 }
 
-/// Creates a folder of one test below /tmp, which Suricata sees, too.
+/// Creates a folder for one test below /tmp, where Suricata can read it.
 pub(crate) fn folder(name: &str) -> PathBuf {
     static COUNT: AtomicU32 = AtomicU32::new(0);
     let count = COUNT.fetch_add(1, Ordering::Relaxed);
@@ -76,8 +72,8 @@ pub(crate) fn folder(name: &str) -> PathBuf {
     folder
 }
 
-/// Sets the paths of a run in this folder. The package's rules are copied to it, because Suricata
-/// may see no other folder.
+/// Sets the paths of a run in this folder. Copies the package's rules to it, because Suricata may
+/// not be able to read other folders.
 pub(crate) fn installed(case: &mut Case, folder: &std::path::Path) {
     let copy = |name: &str| {
         let files = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../files");

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-/// Returns the lines that `new` lacks (`-`) and adds (`+`), by a longest common subsequence. The
-/// last heading (`@`) and the last common line precede them.
+/// Returns the lines that `new` lacks (`-`) and adds (`+`), by a longest common subsequence, each
+/// preceded by the last heading (`@`) and the last common line.
 pub(crate) fn differences(old: &str, new: &str, heading: fn(&str) -> bool) -> String {
     let (old, new): (Vec<&str>, Vec<&str>) = (old.lines().collect(), new.lines().collect());
     let mut common = vec![vec![0; new.len() + 1]; old.len() + 1];

@@ -2,15 +2,14 @@
 //! Compares rendered overlays and arguments with `tests/golden/*.txt`.
 //!
 //! Each file has a purpose, then parts that begin with a line `-- NAME --`:
-//! * `uci`: a configuration;
-//! * `plan`, if it differs from one thread that is not pinned: lines `workers CPU…`,
-//!   `management CPU…`, `pinned no`, `always` (some connections are inspected to their end),
-//!   `home NETWORK…` (found by the daemon);
-//! * `arguments`: one per line;
-//! * `overlay` in `router.txt`: the whole file;
-//! * `differences` in all others, as `differences` writes them.
+//! * `uci`: a configuration
+//! * `plan`, if not one unpinned thread: lines `workers CPU…`, `management CPU…`, `pinned no`,
+//!   `always` (some connections are inspected to their end), `home NETWORK…`
+//! * `arguments`: one per line
+//! * `overlay` in `router.txt`: the whole file
+//! * `differences` from that overlay in all other files
 //!
-//! `GOLDEN_UPDATE=1` renews the parts from `arguments` on; review the diff before you commit it.
+//! `GOLDEN_UPDATE=1` updates the parts from `arguments` on; review the diff before committing.
 
 use std::fs;
 use std::path::Path;

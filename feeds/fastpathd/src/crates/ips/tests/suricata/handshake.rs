@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Checks which sources are proven: the real Suricata reads genuine and forged connections with the
+//! Tests which sources are proven: the real Suricata reads genuine and forged connections with the
 //! installed handshake rules.
 
 use std::net::IpAddr;
@@ -14,7 +14,7 @@ const RULES: &str =
 drop udp any any -> any any (msg:\"U\"; content:\"wicked\"; sid:8199002; rev:1;)
 ";
 
-/// A packet between the host of the case and the server; `true` if the host sends it.
+/// A packet between host and server; `true` if the host sends it.
 enum Packet {
     Tcp(bool, u8, [u32; 2], &'static str),
     Udp(bool, &'static str),
@@ -40,15 +40,15 @@ fn talks() -> Vec<Talk> {
     let whole = || opened(Tcp(true, ACK, [11, 51], ""));
     let sent = |numbers| Tcp(true, ACK, numbers, "wicked");
     vec![
-        talk("whole", true, then(whole(), vec![sent([11, 51])])),
-        talk("with the third segment", true, opened(sent([11, 51]))),
+        talk("complete handshake", true, then(whole(), vec![sent([11, 51])])),
+        talk("data in the third segment", true, opened(sent([11, 51]))),
         talk(
-            "the server, which speaks first",
+            "the server sends first",
             true,
             then(whole(), vec![Tcp(false, ACK, [51, 11], "wicked")]),
         ),
         talk(
-            "picked up in the middle",
+            "midstream",
             false,
             vec![Tcp(true, ACK, [10, 50], "a"), Tcp(false, ACK, [50, 11], "b"), sent([11, 51])],
         ),
@@ -59,12 +59,12 @@ fn talks() -> Vec<Talk> {
         ),
         talk("the second segment was not received", false, opened(sent([11, 900_000]))),
         talk(
-            "a guess of the number, and another",
+            "two guessed acknowledgement numbers",
             false,
             then(opened(Tcp(true, ACK, [11, 7], "")), vec![sent([11, 8])]),
         ),
         talk(
-            "first a segment in the middle",
+            "a midstream segment before the handshake",
             false,
             then(
                 vec![Tcp(true, ACK, [9, 50], "x"), Tcp(false, RST, [50, 0], "")],
@@ -72,7 +72,7 @@ fn talks() -> Vec<Talk> {
             ),
         ),
         talk(
-            "both begin",
+            "simultaneous open",
             false,
             vec![
                 Tcp(true, SYN, [10, 0], ""),
@@ -89,7 +89,6 @@ fn talks() -> Vec<Talk> {
     ]
 }
 
-/// Returns a capture of raw IP packets.
 fn capture(talks: &[Talk]) -> Vec<u8> {
     let packets = (1_u16..).zip(talks).flat_map(|(host, talk)| {
         talk.packets.iter().map(move |packet| match packet {
@@ -107,7 +106,7 @@ fn capture(talks: &[Talk]) -> Vec<u8> {
 }
 
 #[test]
-fn only_a_seen_handshake_proves_a_source() {
+fn only_a_complete_handshake_proves_a_source() {
     let Some(program) = suricata() else {
         return;
     };

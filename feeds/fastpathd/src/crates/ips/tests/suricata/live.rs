@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Runs Suricata on two queues of its own network namespace: starts, queries, reloads, stops and
-//! kills it, and checks the state that we derive. Needs root for the namespace.
+//! Tests the derived state with a real Suricata on two queues: starts, queries, reloads, stops and
+//! kills it. Needs root for the network namespace.
 
 use std::fs;
 use std::path::PathBuf;
@@ -18,7 +18,6 @@ use crate::common::{Case, folder, installed, settings, suricata, threads};
 const RULES: &str = "alert ip any any -> any any (msg:\"one\"; sid:8199001; rev:1;)\n\
     drop tcp any any -> any any (msg:\"two\"; content:\"wicked\"; sid:8199002; rev:1;)\n";
 
-/// A running Suricata, killed at the end of the test.
 struct Live {
     child: Child,
     folder: PathBuf,
@@ -28,7 +27,7 @@ struct Live {
     listener: EventListener,
     health: Health,
     answered: Option<Duration>,
-    begun: Instant,
+    started: Instant,
 }
 
 impl Drop for Live {
@@ -62,13 +61,12 @@ fn start(program: &std::ffi::OsStr) -> Option<Live> {
     let child = run(program, &folder, &case);
     let commands = Commands::new(&case.files.commands, Duration::from_millis(400));
     let health = Health::new(Duration::ZERO);
-    let begun = Instant::now();
+    let started = Instant::now();
     let events = Events::default();
     let answered = None;
-    Some(Live { child, folder, case, commands, events, listener, health, answered, begun })
+    Some(Live { child, folder, case, commands, events, listener, health, answered, started })
 }
 
-/// Maximum wait for a condition. The daemon's reaction times are tested elsewhere.
 const LIMIT: Duration = Duration::from_secs(300);
 
 fn run(program: &std::ffi::OsStr, folder: &std::path::Path, case: &Case) -> Child {
@@ -89,7 +87,7 @@ fn run(program: &std::ffi::OsStr, folder: &std::path::Path, case: &Case) -> Chil
 
 impl Live {
     fn now(&self) -> Duration {
-        self.begun.elapsed()
+        self.started.elapsed()
     }
 
     fn signal(&self, name: &str) {
@@ -103,16 +101,16 @@ impl Live {
         queues_of(&parse_queues(&fs::read_to_string(path).unwrap_or_default()), 0..=1)
     }
 
-    /// Probes once, as the daemon does every half second, and receives events meanwhile.
+    /// Probes once, like the daemon every half second, and receives events.
     async fn probe(&mut self) -> InspectionCondition {
-        let next = self.begun.elapsed() + Duration::from_millis(500);
+        let next = self.started.elapsed() + Duration::from_millis(500);
         if self.commands.uptime().await.is_ok() {
             self.answered = Some(self.now());
         }
-        while self.begun.elapsed() < next {
-            let begun = self.begun;
-            let left = next.saturating_sub(begun.elapsed());
-            let heard = self.listener.next(|| begun.elapsed());
+        while self.started.elapsed() < next {
+            let started = self.started;
+            let left = next.saturating_sub(started.elapsed());
+            let heard = self.listener.next(|| started.elapsed());
             match tokio::time::timeout(left, heard).await {
                 Ok(batch) => self.take(batch.expect("a listener")),
                 Err(_) => break,
@@ -138,7 +136,6 @@ impl Live {
         self.events.take(now, batch);
     }
 
-    /// Probes until the state is reached.
     async fn until(&mut self, state: State, limit: Duration) -> InspectionCondition {
         let end = self.now() + limit;
         loop {
@@ -153,7 +150,7 @@ impl Live {
 }
 
 #[tokio::test]
-async fn follows_a_real_suricata_through_its_life() {
+async fn state_follows_a_real_suricata() {
     let Some(mut live) = suricata().and_then(|program| start(&program)) else {
         return;
     };
@@ -174,7 +171,7 @@ async fn follows_a_real_suricata_through_its_life() {
     live.until(State::FailingOpen, LIMIT).await;
     assert!(matches!(live.commands.uptime().await, Err(CommandError::Connect { .. })));
 
-    let program = suricata().expect("as before");
+    let program = suricata().expect("a program");
     live.child = run(&program, &live.folder.clone(), &live.case.clone());
     live.until(State::Inline, LIMIT).await;
 }
@@ -185,19 +182,18 @@ async fn answers(live: &mut Live) {
     let uptime = live.commands.uptime().await.expect("a time");
     assert!(uptime < Duration::from_secs(300), "{uptime:?}");
     let rules = live.commands.rules().await.expect("numbers");
-    assert_eq!((rules.loaded, rules.failed), (9, 0), "ours, and those of the package");
+    assert_eq!((rules.loaded, rules.failed), (9, 0), "our rules and the package's rules");
     assert_eq!(live.commands.failed_rules().await.expect("a list"), []);
     let queues: Vec<ips::Queue> = live.queues().into_iter().flatten().collect();
     assert_eq!(queues.len(), 2, "{queues:?}");
     assert_eq!((queues[0].handled, queues[0].depth, queues[0].dropped()), (0, 0, 0));
 }
 
-/// A reload reports a bad rule.
 async fn reloads(live: &mut Live) {
     let before = live.commands.reload_time().await.expect("a time");
     let bad = format!("{RULES}alert tcp any any -> any any (no such keyword; sid:3;)\n");
     fs::write(live.folder.join("our.rules"), bad).expect("rules");
-    live.commands.reload_rules().await.expect("begun");
+    live.commands.reload_rules().await.expect("started");
     for _ in 0..60 {
         live.probe().await;
         if live.commands.reload_time().await.expect("a time") != before {
@@ -212,15 +208,15 @@ async fn reloads(live: &mut Live) {
     assert_eq!(failed[0].line, 3);
 }
 
-/// `suricata -T` with the same overlay connects to the same socket and replaces the connection of
-/// the running Suricata, which reconnects with its next event ([`counts`] waits for that).
+/// `suricata -T` connects to the same socket and replaces the connection of the running Suricata,
+/// which reconnects with its next event.
 fn is_tested_again(live: &mut Live) {
-    let program = suricata().expect("as before");
+    let program = suricata().expect("a program");
     let arguments = [vec!["-T".to_owned()], live.case.arguments()].concat();
     assert!(crate::common::run(&program, &live.folder, &arguments).status.success());
 }
 
-/// Suricata sends its counters regularly, and on request once they are synchronised.
+/// Suricata sends counters regularly, and on request after its threads have synchronised them.
 async fn counts(live: &mut Live) {
     for _ in 0..40 {
         if live.events.counters.is_some() {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Checks that the real Suricata ends the inspection of encrypted connections, but not of clear
-//! text in the form of encrypted connections.
+//! Tests that the real Suricata ends the inspection of encrypted connections, but not of clear text
+//! framed like them.
 
 use std::collections::BTreeMap;
 
@@ -21,7 +21,7 @@ struct Talk {
     port: u16,
     v6: bool,
     sent: Vec<Sent>,
-    /// Inspection ends before the wicked answer.
+    /// Inspection ends before the malicious answer.
     ends: bool,
 }
 
@@ -30,7 +30,6 @@ fn record(kind: u8, body: &[u8]) -> Vec<u8> {
     [&[kind, 3, 3], length.as_slice(), body].concat()
 }
 
-/// Returns TLS records of application data, each of at most 4000 bytes.
 fn data(body: &[u8]) -> Vec<u8> {
     body.chunks(4000).flat_map(|chunk| record(23, chunk)).collect()
 }
@@ -44,7 +43,6 @@ fn hello() -> Vec<u8> {
     message(1, &[&[3, 3], [b'C'; 32].as_slice(), &[0, 0, 2, 0, 0x9c, 1, 0]].concat())
 }
 
-/// Returns a TLS 1.2 handshake without a certificate.
 fn tls12() -> Vec<Sent> {
     let server = message(2, &[&[3, 3], [b'R'; 32].as_slice(), &[0, 0, 0x9c, 0]].concat());
     let server = [server, message(11, &[0; 3]), message(14, &[])].concat();
@@ -64,7 +62,6 @@ fn tls13(random: &mut Random) -> Vec<Sent> {
     vec![(true, client), (false, server), (true, finished)]
 }
 
-/// Returns the banners and key exchanges of both ends of SSH.
 fn ssh() -> Vec<Sent> {
     let packet = |kind: u8, length: u8| {
         [&[0, 0, 0, length + 2, 4, kind], vec![b'k'; length.into()].as_slice()].concat()
@@ -73,7 +70,6 @@ fn ssh() -> Vec<Sent> {
     steps.into_iter().flat_map(|step| [(true, step.clone()), (false, step)]).collect()
 }
 
-/// Xorshift generator, so that each run has the same bytes.
 struct Random(u64);
 
 impl Random {
@@ -88,7 +84,7 @@ impl Random {
         (0..length).map(|_| self.next(256).to_le_bytes()[0]).collect()
     }
 
-    /// Returns text of a number of equally likely printable characters.
+    /// Returns text of `characters` equally likely printable characters.
     fn text(&mut self, length: usize, characters: usize) -> Vec<u8> {
         (0..length).map(|_| b' ' + self.next(characters).to_le_bytes()[0]).collect()
     }
@@ -98,8 +94,7 @@ fn talk(what: impl Into<String>, ends: bool, parts: &[&[Sent]]) -> Talk {
     Talk { what: what.into(), port: 443, v6: false, sent: parts.concat(), ends }
 }
 
-/// Returns clear text in each form of encrypted connections. Only encrypted content ends
-/// inspection.
+/// Returns clear text framed like each encrypted protocol. Only encrypted content ends inspection.
 fn pretended(random: &mut Random) -> Vec<Talk> {
     let (tls12, tls13) = (tls12(), tls13(random));
     let both = |client: &[u8], server: &[u8]| vec![(true, data(client)), (false, data(server))];
@@ -145,8 +140,7 @@ fn pretended(random: &mut Random) -> Vec<Talk> {
     ]
 }
 
-/// Returns connections in which each end sends text of an alphabet of up to 64 characters (Base64),
-/// or noise.
+/// Returns connections in which each end sends noise, or text of up to 64 characters (Base64).
 fn generated(random: &mut Random) -> Vec<Talk> {
     let generated = (0..120).map(|at| {
         let mut sent = if at % 2 == 0 { tls12() } else { tls13(random) };
@@ -158,7 +152,7 @@ fn generated(random: &mut Random) -> Vec<Talk> {
                     if noisy { random.noise(length) } else { random.text(length, characters) };
                 sent.push((side, data(&body)));
             }
-            // One more message, because the bits are set after the first round at the earliest.
+            // One more message, because the bits are set after the first round.
             if round == 0 && noisy == [true, true] {
                 sent.push((true, data(&random.noise(600))));
             }
@@ -204,7 +198,7 @@ fn talks() -> Vec<Talk> {
     all
 }
 
-/// Returns whether Suricata ended the inspection of each talk, and whether it dropped the text.
+/// Returns for each talk whether inspection ended, and whether the text was dropped.
 fn judged(talks: &[Talk], always: bool) -> Option<Vec<(bool, bool)>> {
     let program = suricata()?;
     let packets = (1_u16..)
@@ -222,7 +216,6 @@ fn judged(talks: &[Talk], always: bool) -> Option<Vec<(bool, bool)>> {
     Some((1_u16..).zip(talks).map(|(host, _)| judged[&host]).collect())
 }
 
-/// Returns the number of a captured host.
 fn host(address: &str) -> Option<u16> {
     if let Some(tail) = address.strip_prefix("198.18.") {
         let (high, low) = tail.split_once('.')?;

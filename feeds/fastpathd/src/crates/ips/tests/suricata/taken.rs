@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Checks that the real Suricata accepts every overlay and understands it as intended.
+//! Tests that the real Suricata accepts every overlay and reads it as intended.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -35,8 +35,8 @@ fn modes() -> Vec<(&'static str, Settings)> {
     .into()
 }
 
-/// Returns the distinct threads of crate `cpu`'s golden plans, for 1 to 128 CPUs, including a plan
-/// that pins nothing.
+/// Returns the distinct threads of crate `cpu`'s golden plans, for 1 to 128 CPUs, including an
+/// unpinned plan.
 fn plans() -> Vec<(String, Threads)> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../cpu/tests/golden");
     let files = fs::read_dir(&folder).expect("the golden plans of crate cpu");
@@ -84,7 +84,7 @@ fn prepared(name: &str, case: &mut Case) -> std::path::PathBuf {
     folder
 }
 
-/// Returns errors and warnings, and whether Suricata accepted the configuration and all rules.
+/// Runs `suricata -T`. Returns errors and warnings, and whether configuration and rules loaded.
 fn test(program: &std::ffi::OsString, folder: &Path, case: &Case) -> (String, bool) {
     let mut arguments = vec!["-T".to_owned(), "-v".to_owned()];
     arguments.extend(case.arguments());
@@ -95,13 +95,13 @@ fn test(program: &std::ffi::OsString, folder: &Path, case: &Case) -> (String, bo
         |line: &&str| ["Error", "Warning", "E:", "W:"].iter().any(|word| line.starts_with(word));
     let rules = if case.always { 5 } else { 9 };
     let loaded = said.contains(&format!("{rules} rules successfully loaded, 0 rules failed"));
-    // The warning depends on this machine, not on the configuration.
+    // This warning depends on the machine, not on the configuration.
     let of_machine = |line: &&str| line.contains("using more Netfilter queues than");
     let complaints: Vec<&str> = said.lines().filter(bad).filter(|line| !of_machine(line)).collect();
     (complaints.join("\n"), output.status.success() && loaded)
 }
 
-/// Combines every mode with every plan, and the other settings and `always` with one plan.
+/// Combines every mode with every plan. Other settings and `always` use one plan.
 #[test]
 fn suricata_accepts_every_mode_with_every_plan() {
     let Some(program) = suricata() else {
@@ -112,16 +112,16 @@ fn suricata_accepts_every_mode_with_every_plan() {
         for (plan, threads) in plans() {
             let usual = plan == "05-four-cpus";
             if plain || usual {
-                is_taken(&program, (name, plan.as_str()), &settings, &threads, false);
+                check_accepted(&program, (name, plan.as_str()), &settings, &threads, false);
             }
             if usual {
-                is_taken(&program, (name, plan.as_str()), &settings, &threads, true);
+                check_accepted(&program, (name, plan.as_str()), &settings, &threads, true);
             }
         }
     }
 }
 
-fn is_taken(
+fn check_accepted(
     program: &std::ffi::OsString,
     name: (&str, &str),
     settings: &Settings,
@@ -138,7 +138,6 @@ fn is_taken(
     fs::remove_dir_all(&folder).expect("removed");
 }
 
-/// Returns the complete configuration as Suricata reads it.
 fn dump(program: &std::ffi::OsString, case: &mut Case) -> BTreeMap<String, String> {
     let folder = prepared("dump", case);
     let output = run(program, &folder, &["--dump-config".to_owned()]);
@@ -149,7 +148,7 @@ fn dump(program: &std::ffi::OsString, case: &mut Case) -> BTreeMap<String, Strin
 }
 
 #[test]
-fn our_sections_replace_those_of_the_package() {
+fn our_sections_replace_the_sections_of_the_package() {
     let Some(program) = suricata() else {
         return;
     };
@@ -178,7 +177,7 @@ fn our_sections_replace_those_of_the_package() {
     ] {
         assert_eq!(one(key), Some(value), "{key}");
     }
-    // The package's own file logs, CPU sets and rules are gone.
+    // Log files, CPU sets and rules of the package's file are replaced.
     for gone in [
         "outputs.1",
         "outputs.0.fast",
@@ -214,7 +213,7 @@ fn always_inspect_disables_bypass_and_depth() {
     }
 }
 
-/// Reason why the init script checks the overlay file and Suricata's messages about it.
+/// The init script therefore checks that the overlay exists.
 #[test]
 fn suricata_ignores_a_missing_overlay() {
     let Some(program) = suricata() else {

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Machines in a short notation, for the tests.
+//! Compact notation for machines.
 
 use std::collections::BTreeMap;
 use std::str::FromStr;
 
 use cpu::{Cpu, CpuSet, Device, FULL_CAPACITY, Irq, Machine, Serves, Thread};
 
-/// Parses a set in list form.
 pub(crate) fn set(text: &str) -> CpuSet {
     text.parse().expect(text)
 }
@@ -16,9 +15,9 @@ pub(crate) fn set(text: &str) -> CpuSet {
 /// * `cpus LIST [capacity=N] [node=N]`
 /// * `cores LIST LIST …`: hyperthread siblings
 /// * `isolated LIST`, `offline LIST`
-/// * `device NAME rx=N tx=N irqs=KIND [hardware=NAME] [node=N] [threads=N]`, where KIND is `txrx`
-///   (one interrupt per queue, and one for the link), `rx+tx` (two per queue), `virtio`, `one` (one
-///   without a queue in its name), `three` (three of that kind) or `none`
+/// * `device NAME rx=N tx=N irqs=KIND [hardware=NAME] [node=N] [threads=N]`. KIND is `txrx` (one
+///   interrupt per queue pair, and one for the link), `rx+tx` (two per queue), `virtio`, `one` (one
+///   without a queue in its name), `three` (three of them) or `none`.
 pub(crate) fn machine(text: &str) -> Machine {
     let mut machine = Machine::default();
     let mut next_irq = 24;

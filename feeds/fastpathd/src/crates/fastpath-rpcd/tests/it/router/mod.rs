@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! A router in a folder, with a stand-in for rpcd's `session` and `uci`. Files may have only named
-//! sections and plain options.
+//! A fake router in a folder, with fake objects `session` and `uci` of rpcd. Files may have only
+//! named sections and plain options.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -19,28 +19,25 @@ pub(crate) struct Router {
     rpcd: Arc<Mutex<Rpcd>>,
 }
 
-/// State of the stand-in for rpcd.
 #[derive(Default)]
 struct Rpcd {
     config: PathBuf,
-    /// Files that each user may write; the session id is the user's name.
+    /// Files that each user may write. The session id is the user's name.
     users: BTreeMap<String, Vec<String>>,
-    /// Uncommitted values of each session, by file and section.
     staged: BTreeMap<String, BTreeMap<(String, String), Map>>,
     /// Session of the pending apply, and the previous contents of its files.
     applied: Option<(String, BTreeMap<String, Vec<u8>>)>,
-    /// Packages of the events that procd received.
+    /// Packages in the events that procd received.
     reloaded: Vec<String>,
-    /// The daemon's `status`; `None` if the daemon does not run.
     status: Option<Map>,
-    made: usize,
+    created: usize,
 }
 
-/// The session id of a shell's staged changes, which rpcd uses for a call without a session.
+/// Session id of a shell's staged changes, which rpcd uses for a call without a session.
 const SHELL: &str = "";
 
 impl Router {
-    /// Creates a router; `users` lists the files that each user may write.
+    /// Creates a router. `users` lists the files that each user may write.
     pub(crate) fn new(name: &str, users: &[(&str, &[&str])]) -> Self {
         let root = std::env::temp_dir().join(format!("rpcd-{name}-{}", std::process::id()));
         let _ = std::fs::remove_dir_all(&root);
@@ -57,7 +54,6 @@ impl Router {
         Self { root, rpcd }
     }
 
-    /// Writes a file of the configuration.
     pub(crate) fn with(self, config: &str, text: &str) -> Self {
         std::fs::write(self.root.join("etc/config").join(config), text).unwrap();
         self
@@ -71,13 +67,12 @@ impl Router {
         std::fs::read_to_string(self.path(config)).unwrap()
     }
 
-    /// Calls a method of `fastpath.change` with the session of a web user.
+    /// Calls a method of `fastpath.change` in the session of a web user.
     pub(crate) fn call(&self, user: &str, method: &str, mut args: Value) -> Value {
         args[SESSION] = json!(user);
         self.ask("fastpath.change", method, &args)
     }
 
-    /// Returns the part of a file that the daemon may read.
     pub(crate) fn config(&self, config: &str) -> Value {
         self.ask("fastpath.config", "get", &json!({"config": config}))
     }
@@ -94,37 +89,32 @@ impl Router {
         serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{error}: {said}"))
     }
 
-    /// Sets the daemon's `status`.
     pub(crate) fn daemon(&self, status: &Value) {
         self.rpcd().status = status.as_object().cloned();
     }
 
-    /// Stages values like `uci set` without a commit.
+    /// Stages values, as `uci set` does without a commit.
     pub(crate) fn stage_in_a_shell(&self, config: &str, section: &str, values: &Value) {
         let values = values.as_object().cloned().unwrap_or_default();
         let place = (config.to_owned(), section.to_owned());
         self.rpcd().staged.entry(SHELL.to_owned()).or_default().insert(place, values);
     }
 
-    /// Number of sessions that programs created and did not end.
     pub(crate) fn sessions(&self) -> usize {
         self.rpcd().staged.keys().filter(|session| *session != SHELL).count()
     }
 
-    /// Restarts rpcd, which loses its pending rollback.
-    pub(crate) fn forget(&self) {
+    pub(crate) fn restart_rpcd(&self) {
         self.rpcd().applied = None;
     }
 
-    /// Lets the time for the confirmation expire.
-    pub(crate) fn run_out_of_time(&self) {
+    pub(crate) fn expire(&self) {
         let path = self.root.join("var/run/fastpath-change/running.json");
         let mut running: Value = serde_json::from_slice(&std::fs::read(&path).unwrap()).unwrap();
         running["until_up_ms"] = json!(0);
         std::fs::write(&path, running.to_string()).unwrap();
     }
 
-    /// Packages of the events that procd received from programs other than rpcd.
     pub(crate) fn reloaded(&self) -> Vec<String> {
         self.rpcd().reloaded.clone()
     }
@@ -146,10 +136,10 @@ impl Rpcd {
         let session = text(SESSION).to_owned();
         match (object, method) {
             ("session", "create") => {
-                self.made += 1;
-                let made = format!("made{}", self.made);
-                self.staged.insert(made.clone(), BTreeMap::new());
-                Ok(map([(SESSION, json!(made))]))
+                self.created += 1;
+                let created = format!("created{}", self.created);
+                self.staged.insert(created.clone(), BTreeMap::new());
+                Ok(map([(SESSION, json!(created))]))
             }
             ("session", "grant") => Ok(Map::new()),
             ("session", "destroy") => {
@@ -190,7 +180,7 @@ impl Rpcd {
             "apply" => self.apply(session),
             "confirm" | "rollback" => {
                 let (by, files) = self.applied.take().ok_or(Status::NoData)?;
-                assert_eq!(by, session, "rpcd takes it of the session that applied");
+                assert_eq!(by, session, "rpcd requires the session that applied");
                 if method == "rollback" {
                     for (config, old) in files {
                         std::fs::write(self.config.join(config), old).unwrap();
@@ -198,15 +188,14 @@ impl Rpcd {
                 }
                 Ok(Map::new())
             }
-            other => panic!("uci {other} is not played here"),
+            other => panic!("uci {other} is not supported"),
         }
     }
 
     fn values(&self, config: &str, session: &str) -> Result<Value, Status> {
-        // libuci reads `/etc/config2` first, then `/etc/config`.
+        // libuci reads `/etc/config2` before `/etc/config`.
         let first = self.config.with_file_name("config2").join(config);
         let text = std::fs::read(first).or_else(|_| std::fs::read(self.config.join(config)));
-        // rpcd reports an error of libuci as an unknown error.
         let values = config::parse_uci(&text.map_err(|_| Status::NotFound)?);
         let mut values = values.map_err(|_| Status::UnknownError)?;
         for ((of, section), new) in self.staged.get(session).into_iter().flatten() {
@@ -225,7 +214,7 @@ impl Rpcd {
         let mut files = BTreeMap::new();
         for (config, _) in places {
             let path = self.config.join(config);
-            let text = written(&self.values(config, session)?);
+            let text = format_uci(&self.values(config, session)?);
             files.entry(config.clone()).or_insert(std::fs::read(&path).unwrap());
             std::fs::write(&path, text).unwrap();
         }
@@ -234,8 +223,7 @@ impl Rpcd {
     }
 }
 
-/// Formats sections like uci.
-fn written(values: &Value) -> String {
+fn format_uci(values: &Value) -> String {
     let mut text = String::new();
     let sections = values.as_object().into_iter().flatten();
     for (name, section) in sections {

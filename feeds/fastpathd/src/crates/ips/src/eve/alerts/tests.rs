@@ -58,7 +58,7 @@ fn keeps_the_newest_alerts_and_continues_the_ids() {
     assert_eq!(ids(&page), [2500, 2499, 2498]);
     assert_eq!((page.total, page.seen, page.last), (1000, 9000, 2500));
     assert_eq!(alerts.kept().0, page.total);
-    // The 600 newest alerts about packets that passed have every second id.
+    // Every second id belongs to a passed packet.
     assert_eq!(alerts.newest_first().last().map(|(id, _)| id), Some(1301));
     let since = AlertFilter { since: 2498, ..AlertFilter::default() };
     assert_eq!(ids(&alerts.page(&since, 100, 0, &())), [2500, 2499]);
@@ -71,7 +71,7 @@ fn a_flood_does_not_evict_other_alerts() {
     alerts.add(Alert { blocked: true, sid: 8, ..alert(1) });
     alerts.add(Alert { blocked: false, sid: 9, src: from(9), ..alert(1) });
     for number in 0..1500_u32 {
-        // A flood of one rule from many sources and one of many rules from one source.
+        // Floods of one rule from many sources, and of many rules from one source.
         let host = u8::try_from(number % 200).unwrap();
         let one_rule = Alert { sid: 5, src: from(host), ..alert(1) };
         let one_source = Alert { sid: 10_000 + number, src: from(250), ..alert(1) };
@@ -87,14 +87,14 @@ fn a_flood_does_not_evict_other_alerts() {
 }
 
 #[test]
-fn alerts_outlive_the_process() {
+fn saved_alerts_are_restored() {
     let before = alerts(7);
     let text = before.save();
     let mut after = Alerts::default();
     after.restore(&text);
     assert_eq!(after.last(), 7);
     assert_eq!(after.save(), text);
-    assert_eq!(after.kept(), before.kept(), "one number and one time on both sides of a restart");
+    assert_eq!(after.kept(), before.kept(), "number and time survive a restart");
     assert_eq!(before.kept(), (7, before.newest_first().last().unwrap().1.at_ms));
     assert_eq!(Alerts::default().kept(), (0, 0));
     assert_eq!(after.newest_first().next().unwrap().1, before.newest_first().next().unwrap().1);
@@ -102,7 +102,6 @@ fn alerts_outlive_the_process() {
     assert_eq!(after.last(), 8);
 }
 
-/// Another program may have changed the saved file.
 #[test]
 fn restored_alerts_are_bounded_like_events() {
     let long = Alert { signature: "é\u{1b}".repeat(9999), ..alert(2) };
@@ -116,7 +115,7 @@ fn restored_alerts_are_bounded_like_events() {
     assert!(alerts.newest_first().next().unwrap().1.signature.len() <= 256);
     let mut far = Alerts::default();
     far.restore(&line.replace("\"id\":1", "\"id\":18446744073709551615"));
-    assert_eq!(far.last(), 0, "ids go on from there");
+    assert_eq!(far.last(), 0, "ids that are too large are ignored");
     let mut many = Alerts::default();
     for sid in 1..=1000 {
         many.add(Alert {
@@ -133,7 +132,7 @@ fn restored_alerts_are_bounded_like_events() {
 
 #[test]
 fn the_memory_of_a_thousand_alerts_is_bounded() {
-    // The texts have at most 256 + 128 + 256 + 16 + 16 + 32 bytes.
+    // Maximum text lengths: 256 + 128 + 256 + 16 + 16 + 32 bytes.
     assert!(size_of::<Alert>() + 704 < 1200, "{}", size_of::<Alert>());
 }
 
@@ -164,7 +163,6 @@ fn a_filter_requires_all_its_conditions() {
     }
 }
 
-/// See `Alert` in schema/types.json.
 #[test]
 fn a_row_has_the_fields_of_the_api() {
     let alerts = alerts(3);

@@ -4,8 +4,8 @@ use serde_json::json;
 
 use super::*;
 
-/// Events of Suricata 8.0.8 on two queues: a page with `uid=0(root)`, TLS with a server name, two
-/// datagrams to port 53, in the order of the file.
+/// Events of Suricata 8.0.8 on two queues, in file order: a page with `uid=0(root)`, TLS with a
+/// server name, two datagrams to port 53.
 const RECORDED: &str = include_str!("../../../tests/data/eve.jsonl");
 
 fn recorded() -> Vec<Event> {
@@ -25,7 +25,7 @@ fn address(text: &str) -> Option<IpAddr> {
 }
 
 #[test]
-fn each_form_of_a_request_names_its_target_once() {
+fn each_form_of_a_request_has_its_target() {
     for (host, url, target) in [
         ("h.example", "/a?b=http://c/d", "h.example/a?b=http://c/d"),
         ("proxy.example", "http://proxy.example/index.html", "proxy.example/index.html"),
@@ -75,8 +75,8 @@ fn the_target_of_an_alert_about_http_is_host_and_path() {
     assert_eq!(*alert, expected);
 }
 
-/// Returns whether a drop of this protocol, on a flow with these bits and packets in both
-/// directions, proves its source.
+/// Returns whether a drop of this protocol proves its source, given flowbits and packets in both
+/// directions.
 fn is_proven(proto: &str, bits: &[&str]) -> bool {
     let line = json!({
         "event_type": "alert", "src_ip": "192.0.2.1", "proto": proto,
@@ -91,9 +91,9 @@ fn is_proven(proto: &str, bits: &[&str]) -> bool {
 }
 
 #[test]
-fn only_a_seen_handshake_proves_a_source() {
+fn only_a_complete_handshake_proves_a_source() {
     assert!(is_proven("TCP", &["http.agent", "fastpath.handshake"]));
-    assert!(!is_proven("TCP", &[]), "picked up in the middle");
+    assert!(!is_proven("TCP", &[]), "midstream");
     assert!(!is_proven("TCP", &["fastpath.syn", "fastpath.synack"]), "not acknowledged");
     for proto in ["UDP", "ICMP", "SCTP", "IPv6-ICMP", ""] {
         assert!(!is_proven(proto, &["fastpath.handshake"]), "{proto}");
@@ -129,7 +129,7 @@ fn a_rule_can_name_the_offender() {
 }
 
 #[test]
-fn a_packet_dropped_for_another_rule_is_blocked_but_not_this_rules_offence() {
+fn a_packet_dropped_by_another_rule_is_blocked_without_an_offence() {
     let line = json!({
         "event_type": "alert", "src_ip": "192.0.2.1", "verdict": {"action": "drop"},
         "alert": {"action": "allowed", "signature_id": 1},
@@ -163,7 +163,7 @@ fn recognises_drops_handshakes_flows_and_counters() {
 }
 
 #[test]
-fn texts_are_bounded_and_otherwise_unchanged() {
+fn long_texts_are_truncated() {
     let line = json!({
         "event_type": "alert",
         "alert": {"signature": "<script>\u{1b}[2J\u{0}", "category": "é".repeat(100_000)},
@@ -205,7 +205,7 @@ fn rejects_lines_that_are_not_events() {
         "{\"event_type\":\"stats\",\"stats\":[]}",
         "{\"event_type\":\"alert\",\"src_port\":-1}",
         "{\"event_type\":\"alert\",\"src_port\":65536,\"alert\":{}}",
-        // Two lines, the first one cut off in the middle.
+        // Two lines, of which the first is truncated.
         "{\"event_type\":\"alert\",\"al{\"event_type\":\"drop\"}",
         &deep,
     ] {

@@ -32,7 +32,7 @@ fn counts_each_kind_of_event() {
     assert_eq!((events.counts.lines, events.connected), (13, true));
 }
 
-/// The recorded batch with proven TCP sources: it was recorded without `handshake.rules`.
+/// Returns the recorded batch with proven TCP sources; it was recorded without `handshake.rules`.
 fn proven() -> Batch {
     let mut batch = recorded();
     for event in &mut batch.events {
@@ -59,7 +59,7 @@ fn offenders_are_reported_once_and_only_if_proven() {
 }
 
 #[test]
-fn offenders_that_nobody_fetches_are_bounded() {
+fn pending_offenders_are_limited() {
     let mut events = Events::default();
     let Event::Alert(alert) = recorded().events.swap_remove(0) else {
         panic!("the first is an alert");

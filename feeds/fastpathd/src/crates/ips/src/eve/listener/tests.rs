@@ -6,22 +6,21 @@ use tokio::io::AsyncWriteExt;
 use super::*;
 use crate::eve::Event;
 
-struct Heard {
+struct Listener {
     path: PathBuf,
     listener: EventListener,
     user: u32,
 }
 
-/// Returns a listener for the user of this test; `name` becomes part of the socket's name.
-fn listener(name: &str) -> Heard {
+fn listener(name: &str) -> Listener {
     let path = std::env::temp_dir().join(format!("ips-{name}-{}.sock", std::process::id()));
     std::fs::write(&path, "left over").unwrap();
     let user = std::fs::metadata(&path).unwrap().uid();
     let listener = EventListener::bind(&path, [vec![user], vec![]], Rates::default()).unwrap();
-    Heard { path, listener, user }
+    Listener { path, listener, user }
 }
 
-impl Heard {
+impl Listener {
     async fn next(&mut self) -> Batch {
         let next = self.listener.next(|| Duration::ZERO);
         tokio::time::timeout(Duration::from_secs(60), next).await.expect("in time").unwrap()
@@ -36,57 +35,57 @@ const DROP: &[u8] = b"{\"event_type\":\"drop\"}\n";
 
 #[tokio::test]
 async fn receives_lines_until_the_connection_ends() {
-    let mut heard = listener("lines");
-    let mut suricata = heard.connect().await;
-    assert!(heard.next().await.connected);
+    let mut server = listener("lines");
+    let mut suricata = server.connect().await;
+    assert!(server.next().await.connected);
     suricata.write_all(&DROP[..5]).await.unwrap();
-    assert_eq!(heard.next().await.events, []);
+    assert_eq!(server.next().await.events, []);
     suricata.write_all(&DROP[5..]).await.unwrap();
-    assert_eq!(heard.next().await.events, [Event::Drop]);
+    assert_eq!(server.next().await.events, [Event::Drop]);
     drop(suricata);
-    let batch = heard.next().await;
+    let batch = server.next().await;
     assert_eq!((batch.connected, batch.counts.lines), (false, 1));
 }
 
 #[tokio::test]
 async fn a_new_connection_replaces_the_old_one() {
-    let mut heard = listener("newest");
-    let mut old = heard.connect().await;
-    assert!(heard.next().await.connected);
+    let mut server = listener("newest");
+    let mut old = server.connect().await;
+    assert!(server.next().await.connected);
     old.write_all(&DROP[..5]).await.unwrap();
-    heard.next().await;
-    let mut new = heard.connect().await;
-    assert!(heard.next().await.connected);
+    server.next().await;
+    let mut new = server.connect().await;
+    assert!(server.next().await.connected);
     new.write_all(DROP).await.unwrap();
-    assert_eq!(heard.next().await.events, [Event::Drop], "the half line is forgotten");
-    assert!(old.write_all(DROP).await.is_err(), "the old one is closed");
+    assert_eq!(server.next().await.events, [Event::Drop], "the partial line is discarded");
+    assert!(old.write_all(DROP).await.is_err(), "the old connection is closed");
 }
 
 #[tokio::test]
 async fn refuses_connections_of_other_users() {
-    let mut heard = listener("strangers");
-    heard.listener.users = vec![heard.user + 1];
-    let _stranger = heard.connect().await;
-    let batch = heard.next().await;
+    let mut server = listener("strangers");
+    server.listener.users = vec![server.user + 1];
+    let _stranger = server.connect().await;
+    let batch = server.next().await;
     assert_eq!((batch.connected, batch.counts.strangers), (false, 1));
-    heard.listener.testers = vec![heard.user];
-    let _tester = heard.connect().await;
-    let batch = heard.next().await;
-    assert_eq!((batch.connected, batch.counts.strangers), (false, 1), "a test of rules");
+    server.listener.testers = vec![server.user];
+    let _tester = server.connect().await;
+    let batch = server.next().await;
+    assert_eq!((batch.connected, batch.counts.strangers), (false, 1), "a tester is not a stranger");
 }
 
 #[tokio::test]
-async fn all_users_may_write_to_the_socket_and_drop_removes_it() {
-    let heard = listener("mode");
-    let mode = std::fs::metadata(&heard.path).unwrap().mode();
+async fn the_socket_is_writable_for_all_and_removed_on_drop() {
+    let server = listener("mode");
+    let mode = std::fs::metadata(&server.path).unwrap().mode();
     assert_eq!(mode & 0o777, 0o666);
-    let path = heard.path.clone();
-    drop(heard);
+    let path = server.path.clone();
+    drop(server);
     assert!(!path.exists());
 }
 
 #[tokio::test]
-async fn an_impossible_path_is_reported() {
+async fn reports_an_invalid_path() {
     let error =
         EventListener::bind(Path::new("/proc/no/eve.sock"), [vec![], vec![]], Rates::default());
     let error = error.expect_err("no such folder").to_string();
@@ -95,9 +94,9 @@ async fn an_impossible_path_is_reported() {
 
 #[tokio::test]
 async fn a_flood_is_drained() {
-    let mut heard = listener("flood");
-    let mut suricata = heard.connect().await;
-    assert!(heard.next().await.connected);
+    let mut server = listener("flood");
+    let mut suricata = server.connect().await;
+    assert!(server.next().await.connected);
     let writer = tokio::spawn(async move {
         let piece = DROP.repeat(1000);
         for _ in 0..50 {
@@ -106,7 +105,7 @@ async fn a_flood_is_drained() {
     });
     let mut events = 0;
     loop {
-        let batch = heard.next().await;
+        let batch = server.next().await;
         events += batch.events.len();
         if !batch.connected {
             assert_eq!(batch.counts.lines, 50_000);

@@ -28,7 +28,7 @@ fn alert(proven: bool) -> Alert {
 }
 
 #[test]
-fn a_line_stays_one_line() {
+fn control_characters_cannot_split_a_line() {
     let mut limits = LogLimits::default();
     let line = limits.line(Duration::ZERO, &alert(true)).unwrap();
     assert_eq!(
@@ -44,7 +44,7 @@ fn a_line_stays_one_line() {
 }
 
 #[test]
-fn forged_sources_do_not_use_up_the_lines_of_proven_ones() {
+fn forged_sources_do_not_exhaust_the_limit_of_proven_ones() {
     let mut limits = LogLimits::default();
     let logged = (0..1000).filter_map(|_| limits.line(Duration::ZERO, &alert(false)));
     assert_eq!(logged.count(), 20);

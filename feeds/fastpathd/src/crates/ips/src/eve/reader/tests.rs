@@ -15,8 +15,7 @@ fn of_kind(kind: &str) -> &'static str {
     RECORDED.lines().find(|line| line.contains(&key)).expect(kind)
 }
 
-/// Returns an alert of this source and rule, about a packet that passed, was dropped, or was
-/// dropped in a connection with a handshake.
+/// Returns an alert about a packet that passed, was dropped, or was dropped after a handshake.
 fn alert(source: &str, sid: u32, dropped: bool, proven: bool) -> String {
     let action = if dropped { "blocked" } else { "allowed" };
     let bits = if proven { "\"metadata\":{\"flowbits\":[\"fastpath.handshake\"]}," } else { "" };
@@ -26,7 +25,6 @@ fn alert(source: &str, sid: u32, dropped: bool, proven: bool) -> String {
     )
 }
 
-/// Returns a reader that keeps the lines of these types.
 fn keeping(kinds: &[EventKind]) -> Reader {
     let (mut reader, wanted) = (Reader::new(Rates::default()), WantedKinds::default());
     reader.keep(wanted.clone());
@@ -34,17 +32,16 @@ fn keeping(kinds: &[EventKind]) -> Reader {
     reader
 }
 
-/// Counts the alerts of this rule.
-fn of_rule(events: &[Event], wanted: u32) -> usize {
+fn count_of_rule(events: &[Event], wanted: u32) -> usize {
     let its = |event: &&Event| matches!(event, Event::Alert(alert) if alert.sid == wanted);
     events.iter().filter(its).count()
 }
 
 #[test]
-fn a_flood_of_unproven_alerts_does_not_hide_a_proven_one() {
+fn a_flood_of_unproven_alerts_does_not_suppress_a_proven_one() {
     let mut reader = Reader::new(Rates::default());
     let mut batch = Batch::default();
-    // Many sources and rules, about packets that pass and about dropped ones with forged sources.
+    // Many sources and rules, about passed packets and about dropped packets with forged sources.
     for number in 0..20_000_u32 {
         let [_, a, b, c] = number.to_be_bytes();
         for dropped in [false, true] {
@@ -56,11 +53,11 @@ fn a_flood_of_unproven_alerts_does_not_hide_a_proven_one() {
     assert!(counts.not_read_alerts >= 18_000 && counts.not_read_blocked >= 19_500, "{counts:?}");
     assert_eq!(counts.not_read, counts.not_read_alerts + counts.not_read_blocked);
     reader.read(now(0), alert("203.0.113.9", 7, true, true).as_bytes(), &mut batch);
-    assert_eq!(of_rule(&batch.events, 7), 1);
+    assert_eq!(count_of_rule(&batch.events, 7), 1);
 }
 
 #[test]
-fn a_flood_of_one_source_or_rule_does_not_hide_others() {
+fn a_flood_of_one_source_or_rule_does_not_suppress_others() {
     let mut reader = Reader::new(Rates::default());
     let mut batch = Batch::default();
     for number in 0..4000_u32 {
@@ -75,7 +72,7 @@ fn a_flood_of_one_source_or_rule_does_not_hide_others() {
     for (dropped, sid) in [(false, 7), (true, 8)] {
         let line = alert("203.0.113.9", sid, dropped, false);
         reader.read(now(0), line.as_bytes(), &mut batch);
-        assert_eq!(of_rule(&batch.events, sid), 1, "{sid}");
+        assert_eq!(count_of_rule(&batch.events, sid), 1, "{sid}");
     }
 }
 
@@ -97,25 +94,25 @@ fn texts_from_the_network_cannot_imitate_keys() {
 }
 
 #[test]
-fn a_flood_of_alerts_is_counted_and_bounded() {
+fn a_flood_of_alerts_is_counted_and_limited() {
     let mut reader = Reader::new(Rates::default());
     let mut batch = Batch::default();
     let line = format!("{}\n", of_kind("alert"));
     let second = line.repeat(1000);
-    // 50,000 lines in one second, in pieces of 1,000.
+    // 50,000 lines in one second, in chunks of 1,000.
     for piece in 0..50_u64 {
         reader.read(now(piece * 20), second.as_bytes(), &mut batch);
     }
     let counts = reader.counts();
     assert_eq!((counts.lines, counts.alerts), (50_000, 50_000));
-    assert_eq!(batch.events.len(), 50 + 19, "the burst and the rate of a source");
+    assert_eq!(batch.events.len(), 50 + 19, "burst plus rate of the source");
     assert_eq!(counts.not_read, 50_000 - 69);
     assert_eq!((counts.not_read_alerts, counts.not_read_blocked), (0, 50_000 - 69));
     assert_eq!((counts.unparsable, counts.oversized), (0, 0));
 }
 
 #[test]
-fn alerts_and_counters_pass_a_flood_of_ended_flows() {
+fn a_flood_of_ended_flows_does_not_suppress_alerts_and_counters() {
     let mut reader = Reader::new(Rates::default());
     let mut batch = Batch::default();
     let flood = format!("{}\n", of_kind("flow")).repeat(10_000);
@@ -128,7 +125,7 @@ fn alerts_and_counters_pass_a_flood_of_ended_flows() {
 }
 
 #[test]
-fn garbage_is_counted() {
+fn counts_lines_that_are_not_events() {
     let mut reader = Reader::new(Rates::default());
     let mut batch = Batch::default();
     let mut bytes = b"garbage\n{}\n\xff\xfe\n{\"event_type\":\"alert\",\n".to_vec();
@@ -145,7 +142,7 @@ fn garbage_is_counted() {
 }
 
 #[test]
-fn unused_event_types_do_not_count_as_garbage() {
+fn unused_event_types_do_not_count_as_unparsable() {
     let mut reader = Reader::new(Rates::default());
     let mut batch = Batch::default();
     reader.read(now(0), b"{\"event_type\":\"anomaly\"}\n", &mut batch);
@@ -153,9 +150,8 @@ fn unused_event_types_do_not_count_as_garbage() {
     assert_eq!(reader.counts(), Counts { lines: 1, ..Counts::default() });
 }
 
-/// Collectors get the lines of the events that were read, even if lines arrive in pieces.
 #[test]
-fn lines_are_kept_unchanged() {
+fn keeps_lines_unchanged() {
     let mut reader = keeping(&EventKind::ALL);
     let mut batch = Batch::default();
     for piece in format!("{RECORDED}{{}}\n{{\"event_type\":\"anomaly\"}}\n").as_bytes().chunks(700)
@@ -169,7 +165,6 @@ fn lines_are_kept_unchanged() {
     assert_eq!(batch.events.len(), found.len());
 }
 
-/// Events that no collector wants are not copied.
 #[test]
 fn keeps_only_lines_of_wanted_types() {
     for (kinds, expected) in [
@@ -186,9 +181,9 @@ fn keeps_only_lines_of_wanted_types() {
     }
 }
 
-/// Collectors get JSON, which is UTF-8.
+/// Collectors receive JSON, which must be UTF-8.
 #[test]
-fn bytes_that_are_not_utf_8_are_replaced_in_lines() {
+fn replaces_invalid_utf_8_in_lines() {
     let mut reader = keeping(&EventKind::ALL);
     let mut batch = Batch::default();
     let line = b"{\"event_type\":\"alert\",\"alert\":{\"signature\":\"a\xffb\"}}\n";
