@@ -11,12 +11,12 @@ const effect =
   "CallExpression:matches([callee.name='$effect'], [callee.object.name='$effect'][callee.property.name='pre'])";
 
 /**
- * A store may outlive the component that first requested it. Derived values owned by that component
- * then keep their last value (Svelte warns `derived_inert`).
+ * A store may outlive the component that first requested it. A derived value of that component then
+ * keeps its last value (Svelte's warning `derived_inert`).
  */
 const outliving = {
-  derived: 'may outlive the component that owns it: a getter',
-  effect: 'may outlive the component that owns it: in a function that a component calls',
+  derived: 'may outlive the component that owns it; use a getter',
+  effect: 'may outlive the component that owns it; move it to a function that a component calls',
 };
 
 export default ts.config(

@@ -10,13 +10,12 @@ const components = files.filter((file) => file.endsWith('.svelte'));
 export default {
   compilerOptions: {
     runes: true,
-    // Each element and rule repeats its class, so short names save kilobytes of flash.
+    // Each element and rule has the class, so short names save kilobytes of flash.
     cssHash: ({ hash, css, filename }) => {
       const number = components.findIndex((each) => filename.endsWith(`/${each}`));
       return `s${number < 0 ? `-${hash(css)}` : number.toString(36)}`;
     },
-    // Build nodes one by one, because the content security policy requires Trusted Types and the
-    // page never needs to parse HTML at run time.
+    // Builds nodes one by one: the policy requires Trusted Types, so the page must not parse HTML.
     fragments: 'tree',
   },
 };

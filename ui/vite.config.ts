@@ -5,12 +5,12 @@ import { defineConfig, type Plugin } from 'vitest/config';
 import { icons } from './build/icons.ts';
 import { messages } from './build/messages.ts';
 
-// Origin of the router for the development server's ubus proxy.
+// Origin of the router, for the ubus proxy of the development server.
 const router = new URL(process.env['FASTPATH_URL'] ?? 'http://127.0.0.1:8080').origin;
 
 /**
- * The policy is in a meta tag because uhttpd cannot add headers. The development server omits it:
- * live reload needs inline styles and a WebSocket.
+ * In a meta tag, because uhttpd cannot add headers. The development server omits the policy: live
+ * reload needs inline styles and a WebSocket.
  */
 const policy = [
   "default-src 'none'",
@@ -39,7 +39,7 @@ function contentSecurityPolicy(): Plugin {
   };
 }
 
-/** Removes the style link: `src/app.ts` fetches the sheet, which a shadow root needs, too. */
+/** Removes the link to the style sheet, which `src/app.ts` fetches for shadow roots. */
 function adoptedStyle(): Plugin {
   return {
     name: 'adopted-style',
@@ -51,7 +51,6 @@ function adoptedStyle(): Plugin {
   };
 }
 
-/** Ships the font's licence with the font. */
 function fontLicence(): Plugin {
   const file = new URL('node_modules/@fontsource-variable/inter/LICENSE', import.meta.url);
   return {
@@ -64,19 +63,19 @@ function fontLicence(): Plugin {
   };
 }
 
-/** Modules that every screen loads at once. */
+/** Modules of the first load. */
 const shared = [
   /node_modules\/(svelte|esm-env|clsx|lucide-static)\//,
   /src\/((?:base|app)\.css$|lib\/(api|i18n|session|shell)\/)/,
 ];
 
-/** Summary of health and protection in the page's header, the Overview and their own screens. */
+/** State of health and protection in the header, on the Overview and on their screens. */
 const glance = [
   /src\/lib\/health\/(verdict|Sign|Watch|health|live|report)/,
   /src\/lib\/protection\/(StateTag|view)/,
 ];
 
-/** Forms and charts, which most screens but Flows use. */
+/** Forms and charts, which most screens use. */
 const parts = [
   /src\/lib\/(form|chart|format\/\w+\.svelte$|live\/poll)/,
   /src\/lib\/(protection\/(setup\/(OnOff|StatusSwitch)|RulesNote)|overview\/engine|help\/Keys)/,
@@ -94,27 +93,26 @@ export default defineConfig({
   ],
   build: {
     target: 'es2022',
-    // Versions that know light-dark(); for older ones each colour would be written twice.
+    // Older browsers lack light-dark(), for which each colour would be written twice.
     cssTarget: ['chrome123', 'firefox120', 'safari17.5'],
     sourcemap: false,
-    // Screens are fetched one by one, and the preload list of their parts would cost kilobytes.
+    // A preload list of the parts of all screens would take kilobytes.
     modulePreload: false,
-    // One sheet for all screens, which app.js fetches.
     cssCodeSplit: false,
     assetsInlineLimit: 0,
     rolldownOptions: {
-      // app.js keeps its name and export because host pages mount the app with it.
+      // Host pages import app.js by its name.
       input: { index: 'index.html', app: 'src/app.ts' },
       preserveEntrySignatures: 'exports-only',
       output: {
         entryFileNames: (chunk) => (chunk.name === 'app' ? 'app.js' : 'assets/[name]-[hash].js'),
         chunkFileNames: 'assets/[name]-[hash].js',
         codeSplitting: {
-          // Puts shared code into one file instead of a dozen small ones.
+          // One file of shared code instead of a dozen small ones.
           groups: [
             {
               name: 'base',
-              // Includes the common style, because the order of scripts is the order of CSS rules.
+              // Includes the common style: the order of scripts is the order of CSS rules.
               test: (id) => shared.some((each) => each.test(id)),
               priority: 1,
             },
@@ -134,7 +132,6 @@ export default defineConfig({
   server: { host: '127.0.0.1', proxy: { '/ubus': { target: router, changeOrigin: true } } },
   test: {
     setupFiles: ['src/lib/i18n/setup.ts'],
-    // Tests take many times as long on a busy machine.
     testTimeout: 60_000,
     // Isolation reloads the modules for each file, which takes two thirds of the time.
     isolate: false,
@@ -151,7 +148,7 @@ export default defineConfig({
       },
       {
         extends: true,
-        // Selects browser builds of packages: in Svelte's server build, `untrack` tracks.
+        // Selects the browser builds of packages; in Svelte's server build `untrack` tracks.
         resolve: { conditions: ['browser'] },
         test: {
           name: 'runes',

@@ -2,9 +2,9 @@
 import type { Environment } from 'vitest/runtime';
 
 /**
- * Vitest environment with browser runes. In a server build, derived values are recomputed at each
- * read and effects never run, which hides state that outlives its component. There is no document
- * because unit tests render nothing.
+ * Vitest environment that uses Svelte's client build. In the server build, derived values are
+ * recomputed at each read and effects never run, which hides state that outlives its component.
+ * Unit tests render nothing, so there is no document.
  */
 const environment: Environment = {
   name: 'browser',

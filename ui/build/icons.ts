@@ -6,7 +6,7 @@ import type { Plugin } from 'vite';
 export function icons(): Plugin {
   return {
     name: 'icons',
-    // Precedes Vite's loader, which returns the address of an SVG file.
+    // Runs before Vite's loader, which would return the address of the SVG file.
     enforce: 'pre',
     load: {
       filter: { id: /\/lucide-static\/icons\/[\w-]+\.svg$/ },

@@ -18,7 +18,7 @@ export function catalogues(): Record<string, Record<string, string>> {
   return found;
 }
 
-/** Parts with English texts from the router, and their source files with nested keys. */
+/** Parts whose English texts the router sends, with their source files of nested keys. */
 export const sentByRouter: Readonly<Record<string, string>> = {
   'health/findings': join(
     import.meta.dirname,
@@ -28,16 +28,15 @@ export const sentByRouter: Readonly<Record<string, string>> = {
 
 const isLate = (part: string): boolean => Object.hasOwn(sentByRouter, part);
 
-/** Returns the messages of one language by part. */
 function messagesOf(parts: Record<string, string>): object {
   const read = (file: string) => JSON.parse(readFileSync(file, 'utf8')) as object;
   return Object.fromEntries(Object.entries(parts).map(([part, file]) => [part, read(file)]));
 }
 
 /**
- * Provides `virtual:messages`, which exports an import function per language. In the built page
- * each language is one script, and a browser fetches only the one it shows. Parts sent by the
- * router in English are a second script, which the first screen does not wait for.
+ * Provides `virtual:messages` with an import function per language. In the built page each language
+ * is one script, of which a browser fetches only one. Texts that the router sends in English are a
+ * second script, fetched after the first screen.
  */
 export function messages(): Plugin {
   return {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Fails if the built page exceeds its budget. uhttpd does not compress, so raw bytes count.
+// Fails if the built page exceeds its size limits. uhttpd does not compress, so raw bytes count.
 import { readFile, readdir, stat } from 'node:fs/promises';
 import { join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -21,8 +21,8 @@ async function filesBelow(folder) {
 }
 
 /**
- * Returns the files fetched before the page shows: files with a fixed name (document, icon, style,
- * app.js), the chunks they import, one language and the font. Screens load later.
+ * Returns the files of the first load: files with a fixed name (document, icon, style, app.js), the
+ * chunks they import, one language and the font.
  */
 async function firstLoad(files) {
   const chunks = JSON.parse(await readFile(manifest, 'utf8'));
@@ -32,7 +32,7 @@ async function firstLoad(files) {
   const keys = new Set(['index.html', language]);
   for (const key of keys) {
     const { isEntry, imports = [], dynamicImports = [] } = chunks[key];
-    // Entries import the app dynamically at once; dynamic imports of other chunks are screens.
+    // Entries import the app dynamically at once; other dynamic imports are screens.
     for (const each of [...imports, ...(isEntry ? dynamicImports : [])]) keys.add(each);
   }
   const names = new Set([...keys].map((key) => chunks[key].file));

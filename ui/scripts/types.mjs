@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Generates src/lib/api/types*.ts from the daemon's JSON Schemas before the page is built or
-// checked. Unchanged files are not written, so that they do not trigger a rebuild.
+// Generates src/lib/api/types*.ts from the daemon's JSON Schemas before each build and check.
+// Unchanged files are not written, which would trigger a rebuild.
 import { readFile, readdir, rename, writeFile } from 'node:fs/promises';
 import { compile } from 'json-schema-to-typescript';
 
 const schemas = new URL('../../feeds/fastpathd/src/schema/', import.meta.url);
-/** Our ubus objects: schema folder, bus name, and the type and file to generate. */
+/** ubus objects: schema folder, bus name, and the type and file to generate. */
 const objects = [
   { folder: '', object: 'fastpath', title: 'FastpathApi', file: 'types.ts' },
   { folder: 'change/', object: 'fastpath.change', title: 'ChangeApi', file: 'types-change.ts' },
@@ -20,7 +20,7 @@ const banner = `// SPDX-License-Identifier: GPL-2.0-or-later
 // Made by \`npm run types\` from feeds/fastpathd/src/schema. Do not edit.
 `;
 
-/** Turns the $id of the shared types into a local reference: all schemas are compiled as one. */
+/** Makes references to the shared types local, because all schemas are compiled as one. */
 function localise(schema) {
   return JSON.parse(JSON.stringify(schema).replaceAll('"types.json#', '"#'));
 }
@@ -67,7 +67,7 @@ for (const each of objects) {
   const target = new URL(`../src/lib/api/${each.file}`, import.meta.url);
   const wanted = await generate(each);
   if ((await readFile(target, 'utf8').catch(() => '')) === wanted) continue;
-  // Replaces the file atomically because another check may read it.
+  // Replaces the file atomically, because another check may read it.
   const made = new URL(`${target}.${process.pid}`);
   await writeFile(made, wanted);
   await rename(made, target);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/** Entry of the built page: loads `mount.ts` and the style sheet at once. */
+/** Entry of the built page: loads `mount.ts`, the style sheet and the font in parallel. */
 
 import './base.css';
 import './app.css';
@@ -8,12 +8,11 @@ import { loadFont } from './lib/shell/font';
 import { fetchSheet } from './lib/shell/sheets';
 import type { mount as mountApp } from './mount';
 
-// The build puts all styles into one file next to this one, with the common rules first because
+// The build merges all styles into one file next to this one. Common rules come first, because
 // components override them. Vite would treat `new URL(…, import.meta.url)` as an asset.
 const here = import.meta.url;
 type Arguments = Parameters<typeof mountApp>;
 
-/** Mounts the app for a host page; see `mount.ts`. */
 export async function mount(
   target: Arguments[0],
   options?: Arguments[2],

@@ -3,7 +3,7 @@ import { mount } from './app';
 
 const target = document.getElementById('fastpath');
 if (target) {
-  // Without a catalogue there are no messages, so this text is fixed.
+  // Untranslated, because the catalogue could not be loaded.
   const broken = 'This page could not be loaded from the router. Reload it.';
   mount(target).catch(() => (target.textContent = broken));
 }

@@ -1,24 +1,23 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/** Mounts and unmounts the app in a document or in the shadow root of a host page. */
 
 import { mount as mountComponent, unmount } from 'svelte';
 import AppView from './App.svelte';
-import { breath } from './lib/live/pause';
+import { yieldToBrowser } from './lib/live/pause';
 import { App, type AppOptions } from './lib/shell/app.svelte';
-import { wear } from './lib/shell/sheets';
+import { adoptSheet } from './lib/shell/sheets';
 
 export type { AppOptions };
 
 export interface Mounted {
-  /** Removes the app with its requests, listeners and style sheets. */
   unmount(): Promise<void>;
-  /** Applies the host page's dark or light scheme. */
   dress(dark: boolean): void;
 }
 
 /**
- * Mounts the app with its style in `target` once its messages are loaded. A host page passes a
- * shadow root, so that neither page's style affects the other. @throws if they cannot be fetched
+ * Mounts the app and its style in `target` once its messages are loaded. Host pages pass a shadow
+ * root, so that the styles of both pages do not affect each other.
+ *
+ * @throws if the messages cannot be fetched
  */
 export async function mount(
   target: HTMLElement | ShadowRoot,
@@ -28,14 +27,14 @@ export async function mount(
   const root = target instanceof ShadowRoot ? target : document;
   const app = new App(options, root);
   await app.language.load();
-  await breath();
-  const strip = wear(root, sheet);
+  await yieldToBrowser();
+  const removeSheet = adoptSheet(root, sheet);
   const view = mountComponent(AppView, { target, props: { app } });
   return {
     async unmount() {
       app.route.leave();
       await unmount(view);
-      strip();
+      removeSheet();
     },
     dress: (dark) => app.theme.dress(dark),
   };

@@ -3,11 +3,10 @@ import type { Page } from '@playwright/test';
 import { violations } from './axe';
 import { expect, logIn, open, rowOf, screens, test } from './fixture';
 import { hosts } from './lab';
-import { onlyByItself } from './place';
+import { standaloneOnly } from './place';
 
-onlyByItself();
+standaloneOnly();
 
-/** Opens every screen and dialog in turn and runs `check` on it. */
 async function everyView(page: Page, port: number, check: (what: string) => Promise<void>) {
   await page.goto('');
   await expect(page.getByRole('heading', { name: 'Log in' })).toBeVisible();
@@ -26,7 +25,7 @@ async function everyView(page: Page, port: number, check: (what: string) => Prom
     await expect(page.locator('main .panel h2').first()).toBeVisible();
     await check(`protection, ${part}`);
   }
-  // The flow table does not update rows while the pointer is on it.
+  // Moves the pointer away, because the flow table does not update rows under it.
   await page.mouse.move(0, 0);
   await page.goto('#/flows?nat=1');
   await expect(rowOf(page, port)).toContainText('Flowtable');
@@ -40,11 +39,11 @@ async function everyView(page: Page, port: number, check: (what: string) => Prom
   await check('flows by host');
 }
 
-/** regression.spec.ts runs axe on every screen, this file also on opened dialogs and panels. */
+/** regression.spec.ts checks every screen; this file adds open dialogs and panels. */
 const long = { tag: '@long' };
 
 for (const colorScheme of ['light', 'dark'] as const) {
-  test(`axe finds nothing on any screen, ${colorScheme}`, long, async ({ page, lan }) => {
+  test(`every screen passes axe, ${colorScheme}`, long, async ({ page, lan }) => {
     const port = await lan.download(hosts.isp);
     await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' });
     await everyView(page, port, async (what) => {
@@ -64,7 +63,7 @@ test('every screen fits into 320 px', async ({ page, lan }) => {
 });
 
 for (const screen of screens) {
-  test(`is accessible without motion and with forced colours: ${screen}`, async ({ page }) => {
+  test(`${screen} is accessible with reduced motion and forced colours`, async ({ page }) => {
     await page.emulateMedia({ forcedColors: 'active', reducedMotion: 'reduce' });
     await open(page, screen);
     expect(await violations(page)).toEqual([]);

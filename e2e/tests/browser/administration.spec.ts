@@ -8,7 +8,6 @@ import { CHANGE_MS } from './change';
 import { core, expect, open, test } from './fixture';
 import { sessionOf } from './session';
 
-/** Applies the edits and waits until the page has confirmed the change. */
 async function apply(page: Page): Promise<void> {
   await page.getByRole('button', { name: 'Review and apply' }).click();
   const dialog = page.getByRole('dialog', { name: 'Changes' });
@@ -18,7 +17,7 @@ async function apply(page: Page): Promise<void> {
 }
 
 test(
-  'a port forward is added on the router, and removed again from its row',
+  'a port forward is added to the router, and removed by the button in its row',
   core,
   async ({ page, router }) => {
     const forwards = () => router.run('grep -c "e2e web" /etc/config/firewall || true');
@@ -31,7 +30,7 @@ test(
     await form.getByLabel('Internal port').fill('443');
     await apply(page);
     expect((await forwards()).trim()).toBe('1');
-    // From the masquerading zone to one without masquerading.
+    // By default, a forward leads from the masquerading zone to a zone without masquerading.
     const section = await router.run('sed -n "/^config redirect/,/^$/p" /etc/config/firewall');
     expect(section).toContain("option src 'wan'");
     expect(section).toContain("option dest 'lan'");
@@ -59,7 +58,6 @@ test('an incomplete port forward is rejected at its fields', async ({ page }) =>
   await expect(form.locator('[aria-invalid]')).toHaveCount(0);
   await form.locator('summary').click();
   await page.getByRole('button', { name: 'Review and apply' }).click();
-  // The first invalid field gets the focus, although its forward was collapsed.
   await expect(port).toBeFocused();
   await expect(form.getByText('Enter the port to forward.')).toBeVisible();
   await expect(host).toHaveAccessibleDescription(/address of the destination host/);
@@ -76,7 +74,7 @@ test('an incomplete port forward is rejected at its fields', async ({ page }) =>
 
 test('the log is filtered by text and by severity', async ({ page, router }) => {
   const tag = `e2e${Date.now().toString(36)}`;
-  // Use the full path, because the lab has another logger earlier in PATH.
+  // The lab has another logger earlier in PATH.
   const logger = `/usr/bin/logger -t ${tag}`;
   await router.run(
     `${logger} -p daemon.err a needle; ${logger} -p daemon.warn a blunt needle; ${logger} hay`,
@@ -96,7 +94,7 @@ test('the log is filtered by text and by severity', async ({ page, router }) => 
   await expect(log.getByRole('listitem')).toHaveText('No matching lines.');
 });
 
-/** Makes an archive with tar; `args` can add entries that lead out of the folder. */
+/** Creates a tar archive; `args` can add entries with paths outside the folder. */
 function archive(...args: string[]): string {
   const folder = mkdtempSync(join(tmpdir(), 'backup-'));
   execFileSync('mkdir', ['-p', join(folder, 'etc/config')]);
@@ -107,7 +105,7 @@ function archive(...args: string[]): string {
 }
 
 test(
-  'a backup is shown with its file names, and other files are refused',
+  'a backup is listed by its file names, and other files are refused',
   { tag: ['@fault:backup-truncated', '@fault:backup-foreign', '@fault:backup-paths'] },
   async ({ page }) => {
     await open(page, 'system');
@@ -139,8 +137,8 @@ test(
   },
 );
 
-/** The backup would contain the unconfirmed change, and a roll back does not change the backup. */
-test('a backup in a countdown comes with a warning', async ({ page, router }) => {
+/** A backup of an unconfirmed change would outlive its roll-back. */
+test('a backup during a pending change shows a warning', async ({ page, router }) => {
   await open(page, 'system');
   const warning = page.locator('[data-unconfirmed]');
   await expect(page.getByRole('button', { name: 'Download backup' })).toBeVisible();
@@ -161,7 +159,7 @@ test('a backup in a countdown comes with a warning', async ({ page, router }) =>
 });
 
 test(
-  'a new account can log in, and its password appears nowhere on the router',
+  'a new account can log in, and the router stores no plain-text password',
   core,
   async ({ page, request, router }) => {
     await router.run('cp /etc/config/rpcd /tmp/rpcd.e2e');

@@ -5,8 +5,8 @@ import type { CDPSession, Page } from '@playwright/test';
 
 const source = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 
-// Without preload, which would fetch style sheets against the page's policy. In LuCI only our part
-// of the page is checked.
+// `preload` would fetch style sheets, which the page's policy refuses. In LuCI only the app is
+// checked, not the page around it.
 const check = `axe.run(document.querySelector('.fastpath-app') ?? document, {
   preload: false,
   resultTypes: ['violations'],
@@ -33,8 +33,8 @@ async function evaluate(cdp: CDPSession, contextId: number, expression: string):
 }
 
 /**
- * Returns a window height at which nothing needs to scroll, because axe would measure targets under
- * a sticky header or bar incorrectly. Limited, since a virtual table is as long as its data.
+ * Returns a window height that needs no scrolling: axe measures targets under sticky headers
+ * incorrectly. Limited, because a virtual table is as long as its data.
  */
 function fullHeight(): number {
   const hidden = [...document.querySelectorAll('*')].map((each) =>
@@ -43,10 +43,7 @@ function fullHeight(): number {
   return window.innerHeight + Math.min(Math.max(...hidden), 4000);
 }
 
-/**
- * Returns the violations that axe finds. Runs in an isolated world, so that the page's policy stays
- * in force and the page is not affected.
- */
+/** Returns the violations that axe finds. An isolated world keeps the page's policy in force. */
 export async function violations(page: Page): Promise<Violation[]> {
   const window = page.viewportSize();
   if (!window) throw new Error('the page has no window of a fixed size');

@@ -2,10 +2,10 @@
 import type { Page } from '@playwright/test';
 import { expect, logIn, type User } from './fixture';
 
-/** Time of a change on an emulated gateway, from the check to the confirmation. */
+/** Timeout of a change on an emulated gateway, from check to confirmation. */
 export const CHANGE_MS = 90_000;
-/** Time to confirm, plus the time in which a slow gateway rolls back. */
-export const BACK_MS = 180_000;
+/** Timeout of a roll-back: the time to confirm, plus the roll-back on a slow gateway. */
+export const ROLL_BACK_MS = 180_000;
 
 /** Opens a screen that does not depend on the daemon. */
 export async function openSetup(page: Page, screen: string, user: User = 'root'): Promise<void> {
@@ -17,43 +17,40 @@ export async function openSetup(page: Page, screen: string, user: User = 'root')
 /** Membership of a port or an SSID in a VLAN; the keys `u`, `t` and `-` set it. */
 export const cell = (page: Page, port: string, vid: number) =>
   page.getByRole('radio', { name: `${port}, VLAN ${vid}: `, checked: true });
-/** One choice of a membership. */
 export const membership = (page: Page, port: string, vid: number, member: string) =>
   page.getByRole('radio', { name: `${port}, VLAN ${vid}: ${member}`, exact: true });
 
 export const review = (page: Page) => page.getByRole('dialog', { name: 'Changes' });
 
-/** Lines of the open review in UCI syntax. */
 export async function diff(page: Page): Promise<string[]> {
   const uci = review(page).locator('[data-uci]');
-  // The page remembers whether it is open.
+  // The page stores whether this section is expanded.
   if (!(await uci.evaluate((each: HTMLDetailsElement) => each.open))) {
     await uci.locator('summary').click();
   }
   return review(page).locator('[data-line]').allInnerTexts();
 }
 
-/** Opens the review of the draft and returns its lines. */
-export async function looked(page: Page): Promise<string[]> {
+export async function openReview(page: Page): Promise<string[]> {
   await page.getByRole('button', { name: 'Review and apply' }).click();
   await expect(review(page)).toBeVisible({ timeout: CHANGE_MS });
   return diff(page);
 }
 
-export const how = (page: Page, state: string) => page.locator(`[data-change="${state}"]`);
+export const changeState = (page: Page, state: string) => page.locator(`[data-change="${state}"]`);
 
-/** Applies a reviewed change; it is pending afterwards. */
+/** Applies the reviewed draft and waits until the change is pending. */
 export async function apply(page: Page): Promise<void> {
   await review(page).getByRole('button', { name: 'Apply', exact: true }).click();
-  await expect(how(page, 'pending')).toBeVisible({ timeout: CHANGE_MS });
+  await expect(changeState(page, 'pending')).toBeVisible({ timeout: CHANGE_MS });
 }
 
 /** Waits until the page has reached the router again and confirmed the change. */
-export async function kept(page: Page): Promise<void> {
-  await expect(how(page, 'kept')).toBeVisible({ timeout: CHANGE_MS });
+export async function waitConfirmed(page: Page): Promise<void> {
+  await expect(changeState(page, 'kept')).toBeVisible({ timeout: CHANGE_MS });
 }
 
-/** Prevents the page from confirming, because a busy lab applies a change later than a router. */
+/** Answers confirmations with a timeout, so that the change stays pending. */
 export async function withhold(page: Page): Promise<void> {
   await page.route('**/ubus', (route) =>
     route.request().postData()?.includes('"confirm"')

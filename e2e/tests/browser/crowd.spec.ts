@@ -2,18 +2,16 @@
 import type { Browser, Locator, Page } from '@playwright/test';
 import { expect, note, open, test } from './fixture';
 
-const NUMBER = 20_000;
-/** From typing to the filtered rows, including the answer of an emulated gateway. */
+const FLOWS = 20_000;
+/** Timeout from typing to the filtered rows, on an emulated gateway. */
 const FILTERED_MS = 5000;
-/** Factor by which the browser's CPU is slowed. */
-const SLOWED = 4;
-/** Limit of the page's longest task. */
-const LONGEST_TASK_MS = 100;
-/** Duration of the yardstick on the machine where that limit was set. */
-const YARD_MS = 180;
+const CPU_SLOWDOWN = 4;
+const MAX_TASK_MS = 100;
+/** Duration of the reference work on the machine for which `MAX_TASK_MS` was chosen. */
+const REFERENCE_MS = 180;
 const ATTEMPTS = 6;
 
-// Use CSS selectors: a search by role or text would run on the measured main thread.
+// Locators by role or text would run on the measured main thread.
 const table = (page: Page) => page.locator('main .flow-table');
 const amount = (page: Page) => page.locator('main .amount');
 const ALL = /^20,\d{3} flows$/;
@@ -23,14 +21,13 @@ interface TraceEvent {
   ph: string;
   pid: number;
   tid: number;
-  /** CPU time of the thread in µs. */
   tdur?: number;
   args?: { name?: string };
 }
 
 /**
- * Returns the page's longest task while `step` runs, in ms of CPU time, so that other processes do
- * not count. A slowed browser spins, which does count.
+ * Returns the longest task of the page during `step`, in ms of CPU time, which excludes other
+ * processes. Chromium's CPU throttling spins, so the throttling is included.
  */
 async function longestTask(browser: Browser, page: Page, step: () => Promise<void>, least = 10) {
   await browser.startTracing(page, { categories: ['toplevel', '__metadata'] });
@@ -54,11 +51,8 @@ async function loaded(page: Page): Promise<void> {
   await expect(table(page).locator('[data-index="0"]')).toContainText(/TCP|UDP|ICMP/);
 }
 
-/**
- * Measures a fixed piece of work in ms. On a slower machine than the one where the limits were set,
- * the limits are scaled by it.
- */
-async function yardstick(browser: Browser, page: Page): Promise<number> {
+/** Measures a fixed piece of work in ms. A slower machine scales the limits. */
+async function referenceTime(browser: Browser, page: Page): Promise<number> {
   const work = () =>
     page.evaluate(async () => {
       const list = document.createElement('ul');
@@ -73,7 +67,7 @@ async function yardstick(browser: Browser, page: Page): Promise<number> {
       // @sleep: timed: between two tasks of the page
       await new Promise((resolve) => setTimeout(resolve, 500));
     });
-  // On an idle page this work is the only task.
+  // The page is idle, so this work is its only task.
   return longestTask(browser, page, work, 0);
 }
 
@@ -118,20 +112,20 @@ const steps: Record<string, (page: Page) => Promise<void>> = {
 };
 
 /**
- * Returns the first attempt within its limit, or the last one. Load on the machine only makes tasks
- * longer and varies, so the yardstick is measured before and after each attempt.
+ * Returns the first attempt within its limit, or the last attempt. The machine's load varies, so
+ * the reference is measured before and after each attempt.
  */
 async function shortest(browser: Browser, page: Page, step: () => Promise<void>) {
   for (let attempt = 1; ; attempt += 1) {
-    const before = await yardstick(browser, page);
+    const before = await referenceTime(browser, page);
     const task = await longestTask(browser, page, step);
-    const yard = Math.min(before, await yardstick(browser, page));
-    const limit = Math.round(LONGEST_TASK_MS * Math.max(1, yard / YARD_MS));
-    if (task < limit || attempt === ATTEMPTS) return { task, limit, yard };
+    const reference = Math.min(before, await referenceTime(browser, page));
+    const limit = Math.round(MAX_TASK_MS * Math.max(1, reference / REFERENCE_MS));
+    if (task < limit || attempt === ATTEMPTS) return { task, limit, reference };
   }
 }
 
-test.afterEach(async ({ router }) => router.crowdOut());
+test.afterEach(async ({ router }) => router.removeConnections());
 
 const timed = { tag: '@timed' };
 
@@ -139,13 +133,13 @@ test(
   '20,000 flows are loaded, scrolled, filtered and sorted on a slow CPU',
   timed,
   async ({ browser, page, router }) => {
-    await router.crowdIn(NUMBER);
+    await router.addConnections(FLOWS);
     await open(page, 'flows');
     const cdp = await page.context().newCDPSession(page);
-    await cdp.send('Emulation.setCPUThrottlingRate', { rate: SLOWED });
+    await cdp.send('Emulation.setCPUThrottlingRate', { rate: CPU_SLOWDOWN });
     for (const [what, step] of Object.entries(steps)) {
-      const { task, limit, yard } = await shortest(browser, page, () => step(page));
-      note(`longest task while ${what}: ${task} of ${limit} ms; yardstick: ${yard} ms`);
+      const { task, limit, reference } = await shortest(browser, page, () => step(page));
+      note(`longest task while ${what}: ${task} of ${limit} ms; reference: ${reference} ms`);
       expect.soft(task, what).toBeLessThan(limit);
     }
   },

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import type { Page } from '@playwright/test';
-import { apply, diff, kept, looked, openSetup, review } from './change';
+import { apply, diff, openReview, openSetup, review, waitConfirmed } from './change';
 import { core, expect, test } from './fixture';
 
 const screen = async (page: Page, name: string) => {
@@ -38,7 +38,7 @@ test(
 
     await may(page, 'iot', 'mgmt').check();
     await expect(page.getByText('1 edit', { exact: true })).toBeVisible();
-    const lines = (await looked(page)).join('\n');
+    const lines = (await openReview(page)).join('\n');
     expect(lines).toContain('iot');
     expect(lines).toContain('mgmt');
     expect(lines).not.toContain('wan');
@@ -59,7 +59,7 @@ test('edits of all screens are one draft, reviewed on any of them', core, async 
   await screen(page, 'Overview');
   await page.getByRole('button', { name: '2 edits to review' }).click();
   await expect(applied(page)).toBeFocused();
-  const lines = (await looked(page)).join('\n');
+  const lines = (await openReview(page)).join('\n');
   expect(lines).toContain('mgmt');
   expect(lines).toContain('1480');
   const text = review(page);
@@ -80,9 +80,9 @@ test('several changes are undone in one step', async ({ page, router }) => {
   await openSetup(page, 'firewall');
   for (const dest of ['mgmt', 'lan']) {
     await may(page, 'iot', dest).check();
-    await looked(page);
+    await openReview(page);
     await apply(page);
-    await kept(page);
+    await waitConfirmed(page);
     await page.getByRole('button', { name: 'Dismiss' }).click();
   }
   await screen(page, 'System');
@@ -90,10 +90,10 @@ test('several changes are undone in one step', async ({ page, router }) => {
   await older.locator('> summary').click();
   await expect(older.locator('> summary')).toContainText('Forwarding iot → mgmt: added');
   await older.getByRole('button', { name: 'Undo to here' }).click();
-  await looked(page);
+  await openReview(page);
   await expect(review(page).locator('[data-access="withdrawn"] li')).toHaveCount(2);
   await apply(page);
-  await kept(page);
+  await waitConfirmed(page);
   expect(await files()).toBe(before);
 });
 

@@ -2,11 +2,11 @@
 import type { Page } from '@playwright/test';
 import { userMode } from '../labs';
 import { violations } from './axe';
-import { apply, kept, looked } from './change';
+import { apply, openReview, waitConfirmed } from './change';
 import { core, expect, open, rowOf, test } from './fixture';
 import { hosts, type Router } from './lab';
 
-/** Ports of the gateway: virtio, with native XDP, or virtual. */
+/** Ports of the gateway: virtio with native XDP, or virtual in a user-mode lab. */
 const ports = ['lan1', 'lan2', 'lan3', 'mgmt', 'wan'] as const;
 
 const engines = (page: Page) => page.getByRole('group', { name: 'Engine' });
@@ -23,7 +23,6 @@ async function hooksOf(router: Router): Promise<string[]> {
   return ports.map((port) => devices.find((each) => each.device === port)?.hook ?? '');
 }
 
-/** Configures engine ebpf with programs at this hook. */
 async function configure(router: Router, hook: string): Promise<void> {
   const edits = ['s/option engine .*/option engine ebpf/', `s/option hook .*/option hook ${hook}/`];
   const words = edits.map((each) => `-e '${each}'`).join(' ');
@@ -42,7 +41,7 @@ test(
     await open(page, 'overview');
     await expect(programs(page)).toHaveCount(0);
     await chooseEbpf(page);
-    // The page waits until the programs are attached, so the router must report the same at once.
+    // The page waits until the programs are attached, so the router reports them at once.
     expect(await router.engine()).toMatchObject({ active: 'ebpf', wanted: 'ebpf' });
     const table = programs(page).getByRole('table');
     const [hook, why] = userMode()
@@ -97,11 +96,10 @@ test('the hook is chosen in the settings, and the overview shows it', async ({ p
   await programs(page).getByRole('link', { name: 'Hook setting' }).click();
   const hook = page.getByRole('combobox', { name: 'eBPF hook' });
   await hook.selectOption('Generic XDP');
-  // The page describes the cost before the change.
   await expect(hook).toHaveAccessibleDescription(/about a third more CPU/);
-  await looked(page);
+  await openReview(page);
   await apply(page);
-  await kept(page);
+  await waitConfirmed(page);
   expect(await hooksOf(router)).toEqual(ports.map(() => 'xdp-generic'));
   await page.goto('#/overview');
   await expect(programs(page).locator('[data-hook="xdp-generic"]')).toHaveCount(ports.length);
@@ -110,10 +108,10 @@ test('the hook is chosen in the settings, and the overview shows it', async ({ p
   expect(width).toBeLessThanOrEqual(320);
 });
 
-/** Runs `body` while another XDP program is attached to these ports, so that ours cannot be. */
-async function occupied(router: Router, taken: readonly string[], body: () => Promise<void>) {
+/** Runs `body` while another XDP program occupies these ports. */
+async function occupy(router: Router, used: readonly string[], body: () => Promise<void>) {
   const pass = '/sys/fs/bpf/fastpath/none/fastpath_pass';
-  const each = (words: string) => taken.map((port) => `ip link set ${port} ${words}`).join(' && ');
+  const each = (words: string) => used.map((port) => `ip link set ${port} ${words}`).join(' && ');
   await router.run(each(`xdpgeneric pinned ${pass}`));
   try {
     await body();
@@ -129,8 +127,8 @@ test(
     await configure(router, 'tcx');
     await open(page, 'overview');
     await expect(programs(page).locator('[data-hook="tcx"]')).toHaveCount(ports.length);
-    // A port cannot have native and generic programs at the same time, in either order.
-    await occupied(router, ['wan'], async () => {
+    // A port cannot have native and generic programs at the same time.
+    await occupy(router, ['wan'], async () => {
       await configure(router, 'xdp-generic');
       const bare = programs(page).locator('[data-hook=""]');
       await expect(bare.getByRole('rowheader')).toHaveText('wan');
@@ -144,7 +142,7 @@ test(
   },
 );
 
-test('without the eBPF package the flowtable is used, and the page says so', async ({
+test('without the eBPF package the page reports the flowtable as fallback', async ({
   page,
   router,
 }) => {

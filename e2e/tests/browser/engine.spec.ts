@@ -24,7 +24,7 @@ test('an engine switched on the router is shown on the page', async ({ page, rou
   await expect(page.getByText('On no port')).toBeVisible();
 });
 
-test('hardware without offload is reported with the router’s message', async ({ page, router }) => {
+test('a refused hardware offload shows the router’s message', async ({ page, router }) => {
   await open(page, 'overview');
   const choice = page.getByRole('group', { name: 'Engine' });
   await choice.getByRole('button', { name: 'Hardware' }).click();
@@ -34,7 +34,6 @@ test('hardware without offload is reported with the router’s message', async (
     'true',
   );
   expect(await router.engine()).toMatchObject({ active: 'flowtable', wanted: 'flowtable-hw' });
-  // The engine in force can be selected as well.
   await choice.getByRole('button', { name: 'Flowtable' }).click();
   await expect(page.getByText('Switched to Flowtable.')).toBeVisible();
   expect(await router.engine()).toMatchObject({ active: 'flowtable', wanted: 'flowtable' });

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import type { Page } from '@playwright/test';
-import { apply, CHANGE_MS, kept, looked, review } from './change';
+import { apply, CHANGE_MS, openReview, review, waitConfirmed } from './change';
 import { entry, expect, open, test } from './fixture';
 import { hosts, type Router } from './lab';
 
@@ -19,18 +19,16 @@ const exportsOf = async (router: Router) => ((await router.ask('exports')) as Ex
 const configured = (router: Router) => router.run('cat /etc/config/fastpath');
 const RELOAD = '/etc/init.d/fastpathd reload';
 
-/** Adds a collector with further options to the configuration. */
 const addStore = (router: Router, more = '') =>
   router.run(
     `printf "\nconfig export 'store'\n\toption host '${hosts.h10}'\n${more}" ` +
       `>>/etc/config/fastpath; ${RELOAD}`,
   );
 
-/** Applies the draft, waits for the confirmation, and returns the lines of the review. */
 async function applied(page: Page): Promise<string[]> {
-  const lines = await looked(page);
+  const lines = await openReview(page);
   await apply(page);
-  await kept(page);
+  await waitConfirmed(page);
   return lines;
 }
 
@@ -48,7 +46,6 @@ test('a collector is added, changed, disabled and removed', async ({ page, route
   const written = await configured(router);
   for (const option of ["name 'store'", `host '${hosts.h10}'`, "active_timeout '5'"])
     expect(written).toContain(`option ${option}`);
-  // Default values are not written.
   expect(written).not.toContain('option port');
   expect(await exportsOf(router)).toMatchObject([{ name: 'store', host: hosts.h10, port: 4739 }]);
   await expect(row(page, 'store').locator('[data-state=up]')).toBeVisible({ timeout: CHANGE_MS });
@@ -61,7 +58,6 @@ test('a collector is added, changed, disabled and removed', async ({ page, route
   await expect
     .poll(async () => (await exportsOf(router))[0]?.port, { timeout: CHANGE_MS })
     .toBe(4740);
-  // Nothing listens on the new port.
   await expect(row(page, 'store').locator('[data-state=down]')).toContainText(
     'nothing listens on the collector’s port',
     { timeout: CHANGE_MS },
@@ -92,7 +88,6 @@ test('values that the daemon refuses are shown at their fields', async ({ page, 
   await added.getByLabel('Port', { exact: true }).fill('0');
   await expect(added.getByText('A number from 1 to 65535.')).toBeVisible();
   await page.getByRole('button', { name: 'Review and apply' }).click();
-  // The router reports all problems at once, and the first field gets the focus.
   await expect(added.getByText('Duplicate value “store”.')).toBeVisible({ timeout: CHANGE_MS });
   await expect(added.getByText('A value is required.')).toBeVisible();
   await expect(added.getByLabel('Name')).toBeFocused();
@@ -104,7 +99,7 @@ test('values that the daemon refuses are shown at their fields', async ({ page, 
   expect(await exportsOf(router)).toMatchObject([{ name: 'store', host: hosts.h10 }]);
 });
 
-test('an unknown option of a collector is named, and removed', async ({ page, router }) => {
+test('an unknown option of a collector is shown and can be removed', async ({ page, router }) => {
   await addStore(router, "\toption hots '192.0.2.1'\n");
   await expect
     .poll(() => router.run('ubus call log read \'{"lines": 1500, "oneshot": true}\''), {

@@ -2,11 +2,11 @@
 import { banner, entry, expect, live, logIn, open, rowOf, test } from './fixture';
 import { hosts } from './lab';
 
-/** Maximum time from the return of the link to the new session. */
-const REDIALLED_MS = 180_000;
+/** Timeout from the return of the link to the new PPPoE session. */
+const RECONNECT_MS = 180_000;
 
 test(
-  'an unplugged WAN cable is shown, and so is its return',
+  'an unplugged WAN cable is shown, and later the new session',
   { tag: '@fault:cable-pulled' },
   async ({ page, router }) => {
     await open(page, 'overview');
@@ -16,13 +16,13 @@ test(
     await expect(wan).toContainText('No link on wan');
     await expect(page.locator('[data-code="wan-down"]').first()).toContainText('(wan) is down');
     await router.cable('wan', 'on');
-    await expect(wan).toContainText('Up for', { timeout: REDIALLED_MS });
+    await expect(wan).toContainText('Up for', { timeout: RECONNECT_MS });
     await expect(page.locator('[data-code="wan-down"]')).toHaveCount(0);
   },
 );
 
 test(
-  'a broken PPPoE session is shown as down, later as up again',
+  'a lost PPPoE session is shown as down until it reconnects',
   { tag: '@fault:session-lost' },
   async ({ page, router, lan }) => {
     await open(page, 'overview');
@@ -31,7 +31,7 @@ test(
     await router.cutPppoe();
     await expect(wan.getByRole('strong')).toHaveText('Down');
     await expect(wan).not.toContainText('198.51.100.1');
-    await expect(wan).toContainText('Up for', { timeout: REDIALLED_MS });
+    await expect(wan).toContainText('Up for', { timeout: RECONNECT_MS });
     await expect(wan).toContainText('198.51.100.1');
     await expect(wan).toContainText('PPPoE session');
     await lan.reachesInternet();
@@ -41,7 +41,7 @@ test(
   },
 );
 
-test('a port without a link shows in the topology', async ({ page, router }) => {
+test('the topology shows a port without a link', async ({ page, router }) => {
   await open(page, 'topology');
   const lan2 = page.locator('[data-device="lan2"]');
   await expect(lan2).toContainText('up');
@@ -86,7 +86,7 @@ test(
 );
 
 test(
-  'a restarted broker requires a login without a reload',
+  'a restart of the broker requires a login, but no reload',
   { tag: '@fault:broker-restarted' },
   async ({ page, router, lan, watch }) => {
     watch.expectOutage();
@@ -95,7 +95,7 @@ test(
     await expect(rowOf(page, port)).toContainText('Flowtable');
     await page.evaluate(() => Object.assign(window, { notReloaded: true }));
     await router.signal('term', 'broker');
-    // The broker stores the web sessions, which end with it.
+    // The broker stores the web sessions, so its restart ends them.
     await expect(page.getByText('Your session has expired. Log in to continue')).toBeVisible();
     await logIn(page);
     await live(page);

@@ -11,7 +11,7 @@ import { leftOut, page as ownPage } from '../labs';
 import { Lab, Lan, Router } from './lab';
 import { isLuciLogin, isLuciLoginCall, isLuciProbe, logInToLuci, placed, theme } from './place';
 
-/** Collects browser errors. Any of them fails a test unless the test expects it. */
+/** Collects browser errors, each of which fails the test unless the test expects it. */
 export class Watch {
   private readonly faults: string[] = [];
   private readonly expected: RegExp[] = [];
@@ -34,12 +34,11 @@ export class Watch {
     });
   }
 
-  /** Accepts the browser's messages about failed requests. */
   expectOutage(): void {
     this.expected.push(/Failed to load resource|net::ERR_/);
   }
 
-  /** Accepts violations of a content policy that this test has made stricter. */
+  /** Accepts violations of a content policy that the test has tightened. */
   expectRefusal(): void {
     this.expected.push(/securitypolicyviolation|Content Security Policy/);
   }
@@ -50,25 +49,24 @@ export class Watch {
 }
 
 interface Options {
-  /** Starts tests with Suricata inline, which takes ten seconds in the lab. */
+  /** Starts each test with Suricata inline, which takes 10 s in the lab. */
   inspected: boolean;
 }
 
 interface Fixtures {
   lab: Lab;
-  /** The gateway; every test starts with all services up. */
+  /** The gateway, with all services running. */
   router: Router;
-  /** The hosts around the gateway. */
   lan: Lan;
   watch: Watch;
-  able: undefined;
+  supported: undefined;
 }
 
 export const test = base.extend<Fixtures & Options>({
   inspected: [false, { option: true }],
   // eslint-disable-next-line no-empty-pattern -- Playwright reads the fixtures' names here
   baseURL: async ({}, use) => use(ownPage()),
-  able: [
+  supported: [
     // eslint-disable-next-line no-empty-pattern -- Playwright reads the fixtures' names here
     async ({}, use, info) => {
       const without = leftOut(info);
@@ -107,7 +105,6 @@ export { expect };
 export type User = 'root' | 'viewer';
 export const passwords: Record<User, string> = { root: 'fastpath', viewer: 'look' };
 
-/** Fills in the login form that is shown. */
 export async function logIn(page: Page, user: User = 'root'): Promise<void> {
   if (theme) {
     await logInToLuci(page, user, passwords[user]);
@@ -117,23 +114,21 @@ export async function logIn(page: Page, user: User = 'root'): Promise<void> {
     await page.getByRole('button', { name: 'Log in' }).click();
   }
   await expect(page.getByRole('navigation', { name: 'Screens' })).toBeVisible();
-  // The flow table does not move rows under the pointer, so keep it away.
+  // Keeps the pointer away, because the flow table moves no rows under it.
   await page.mouse.move(0, 0);
 }
 
 export const screens = ['overview', 'flows', 'protection', 'topology'] as const;
 export type Screen = (typeof screens)[number];
 
-/** Logs in, opens a screen, and waits until it is live. */
 export async function open(page: Page, screen: string, user: User = 'root'): Promise<void> {
   await page.goto(`#/${screen}`);
   await logIn(page, user);
   await live(page);
-  // On a slow machine the screen's code may load after the header shows the connection.
+  // On a slow machine the screen loads after the header shows the connection.
   await expect(page.getByRole('heading', { level: 1 })).toBeVisible();
 }
 
-/** Entry of a screen in the page's own navigation, not in LuCI's menu. */
 export function entry(page: Page, name: string) {
   return page.getByRole('navigation', { name: 'Screens' }).getByRole('link', { name, exact: true });
 }
@@ -143,12 +138,11 @@ export async function userMenu(page: Page, name = 'User menu: root'): Promise<Lo
   return page.getByRole('menu');
 }
 
-/** Waits until the router's ticks arrive. */
 export async function live(page: Page): Promise<void> {
   await expect(page.locator('[data-connection]')).toHaveText('Live');
 }
 
-/** Tag of tests in `./build.sh test`; all others run in `./build.sh test all`. */
+/** Tag of the tests in `./build.sh test`; `./build.sh test all` runs all tests. */
 export const core = { tag: '@core' };
 
 /** Marks a test that needs emulated machines, with the reason. */
@@ -157,10 +151,8 @@ export const onQemu = (why: string) => ({
   annotation: { type: 'qemu', description: why },
 });
 
-/** Duration of the measurement in requests(). */
 export const WINDOW_MS = 8000;
 
-/** Returns the requests that start within WINDOW_MS. */
 export async function requests(page: Page): Promise<Request[]> {
   const seen: Request[] = [];
   const listener = (request: Request) => seen.push(request);
@@ -171,12 +163,12 @@ export async function requests(page: Page): Promise<Request[]> {
   return seen;
 }
 
-/** The page's message that the router or the daemon does not answer. */
+/** Message that the router or the daemon does not answer. */
 export function banner(page: Page, words: RegExp) {
   return page.getByRole('status').filter({ hasText: words });
 }
 
-/** Row of h10's TCP flow from that port. */
+/** Row of the TCP flow from h10 with this source port. */
 export function rowOf(page: Page, port: number) {
   const name = new RegExp(`^TCP 10\\.10\\.10\\.10:${port} to `);
   return page.getByRole('row').filter({ has: page.getByRole('button', { name }) });

@@ -3,17 +3,15 @@ import type { Locator, Page } from '@playwright/test';
 import { CHANGE_MS } from './change';
 import { expect, live } from './fixture';
 
-/** Ways to operate the page; implemented by `Keyboard` and `Touch`. */
-export interface Hands {
+/** Methods to operate the page, implemented by `Keyboard` and `Touch`. */
+export interface Input {
   logIn(): Promise<void>;
   go(screen: string): Promise<void>;
-  /** Activates a button, a link or a summary. */
   press(target: Locator): Promise<void>;
-  /** Selects another radio button of a group. */
+  /** Moves from the checked radio button to another one of its group. */
   choose(chosen: Locator, wanted: Locator): Promise<void>;
   tick(box: Locator): Promise<void>;
   write(field: Locator, text: string): Promise<void>;
-  /** Opens the search and activates the result that matches. */
   search(words: string, result: RegExp): Promise<void>;
 }
 
@@ -24,7 +22,6 @@ async function loggedIn(page: Page): Promise<void> {
   await live(page);
 }
 
-/** Waits until a control is enabled, which may take long on a slow gateway. */
 async function usable(target: Locator): Promise<void> {
   await expect(target).toBeVisible({ timeout: CHANGE_MS });
   await expect(target).toBeEnabled({ timeout: CHANGE_MS });
@@ -33,11 +30,11 @@ async function usable(target: Locator): Promise<void> {
 /** Runs in the page: returns why the focused element is not visible, or an empty string. */
 function covered(): string {
   const at = document.activeElement;
-  // After the last stop the focus leaves the page.
+  // After the last tab stop the focus leaves the page.
   if (!at || at === document.body) return '';
   const { left, right, top, bottom } = at.getBoundingClientRect();
-  const what = at.outerHTML.slice(0, 160);
-  if (right - left < 1 || bottom - top < 1) return `has no size: ${what}`;
+  const html = at.outerHTML.slice(0, 160);
+  if (right - left < 1 || bottom - top < 1) return `has no size: ${html}`;
   const inside = [0.1, 0.5, 0.9].flatMap((x) =>
     [0.1, 0.5, 0.9].map((y) => [left + (right - left) * x, top + (bottom - top) * y] as const),
   );
@@ -45,14 +42,14 @@ function covered(): string {
     const there = document.elementFromPoint(x, y);
     return there && (at.contains(there) || there.contains(at));
   });
-  return shown ? '' : `is covered, or outside the window: ${what}`;
+  return shown ? '' : `is covered, or outside the window: ${html}`;
 }
 
 /** Runs in the page: returns why the focus is not recognizable, or an empty string. */
 function unmarked(): string {
   const at = document.activeElement;
   if (!at || at === document.body) return '';
-  // A row of the table is outlined as a whole.
+  // The flow table outlines the whole row of the focused button.
   const marked = [at, at.closest('[role=row]')].some((each) => {
     if (!each) return false;
     const { outlineStyle, outlineWidth } = getComputedStyle(each);
@@ -61,9 +58,8 @@ function unmarked(): string {
   return marked ? '' : `has no outline: ${at.outerHTML.slice(0, 160)}`;
 }
 
-/** Uses only keys, and checks that the focus is visible at every stop. */
-export class Keyboard implements Hands {
-  /** Maximum number of tab stops between two steps of a task. */
+/** Uses only keys, and checks that the focus is visible at every tab stop. */
+export class Keyboard implements Input {
   private static readonly STOPS = 60;
 
   constructor(private readonly page: Page) {}
@@ -139,24 +135,22 @@ export class Keyboard implements Hands {
   }
 }
 
-/** Window of a small phone. */
 export const PHONE = { width: 360, height: 740 };
-/** Minimum width and height of a touch target, in CSS px. */
 const FINGER_PX = 44;
-/** Tolerance for rounding, since the page defines sizes in rem. */
+/** Rounding tolerance, because the page defines sizes in rem. */
 const ROUNDING_PX = 0.01;
-/** Height of the phone's keyboard, which covers the lower part of the window. */
+/** Height of the phone's on-screen keyboard, which covers the lower part of the window. */
 const KEYBOARD_PX = 300;
 
-/** Uses only taps; checks the size of targets and that nothing is wider than the window. */
-export class Touch implements Hands {
+/** Uses only taps; checks the size of each target, and that nothing is wider than the window. */
+export class Touch implements Input {
   constructor(private readonly page: Page) {}
 
-  /** Checks the control's size, including a label or table row around it. */
+  /** Checks the size of a control, including a label or table row around it. */
   private async large(target: Locator): Promise<void> {
     await usable(target);
     await target.scrollIntoViewIfNeeded();
-    const { width, height, what } = await target.evaluate((element) => {
+    const { width, height, html } = await target.evaluate((element) => {
       const labels = element instanceof HTMLInputElement ? [...(element.labels ?? [])] : [];
       const around = labels.filter((label) => label.contains(element));
       const row = element.closest('[role=cell]') && element.closest('[role=row]');
@@ -166,11 +160,11 @@ export class Touch implements Hands {
       return {
         width: Math.max(...boxes.map((box) => box.width)),
         height: Math.max(...boxes.map((box) => box.height)),
-        what: element.outerHTML.slice(0, 160),
+        html: element.outerHTML.slice(0, 160),
       };
     });
     expect
-      .soft(Math.min(width, height), `${width} × ${height}: ${what}`)
+      .soft(Math.min(width, height), `${width} × ${height}: ${html}`)
       .toBeGreaterThanOrEqual(FINGER_PX - ROUNDING_PX);
   }
 

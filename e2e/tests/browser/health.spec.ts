@@ -1,27 +1,25 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import type { Page } from '@playwright/test';
-import { apply, CHANGE_MS, kept, looked, openSetup } from './change';
+import { apply, CHANGE_MS, openReview, openSetup, waitConfirmed } from './change';
 import { core, expect, test } from './fixture';
 import { hosts } from './lab';
 
-/** Duration of a run of the doctor, which samples for a while, on an emulated machine. */
-const LOOK_MS = 180_000;
+/** Timeout of a doctor run on an emulated machine. */
+const DOCTOR_MS = 180_000;
 
-/** A finding with details; passed checks have none. */
 const finding = (page: Page, id: string) => page.locator(`details[data-finding="${id}"]`);
 const fix = (page: Page, id: string) => page.locator(`[data-fix="${id}"]`);
 
-/** Starts a new run, because the screen shows the last report. */
-const examined = (page: Page) => page.getByRole('button', { name: 'Run checks again' }).click();
+/** Starts a new run; the screen opens with the last report. */
+const runChecks = (page: Page) => page.getByRole('button', { name: 'Run checks again' }).click();
 
 test('a confirmed fix of the doctor removes its finding', async ({ page, router }) => {
   await router.run('modprobe nf_nat_ftp');
   await openSetup(page, 'health');
-  await examined(page);
-  await expect(finding(page, 'helpers-global')).toBeVisible({ timeout: LOOK_MS });
+  await runChecks(page);
+  await expect(finding(page, 'helpers-global')).toBeVisible({ timeout: DOCTOR_MS });
   await expect(page.locator('[data-verdict]')).not.toHaveAttribute('data-verdict', 'ok');
   const helpers = finding(page, 'helpers-global');
-  // Advice is collapsed at first.
   if (!(await fix(page, 'helpers-global').isVisible())) await helpers.locator('summary').click();
   await expect(helpers.getByRole('table')).toContainText('helper ftp');
   await fix(page, 'helpers-global').click();
@@ -32,8 +30,8 @@ test('a confirmed fix of the doctor removes its finding', async ({ page, router 
   await fix(page, 'helpers-global').click();
   await dialog.getByRole('button').last().click();
   await expect(page.getByRole('status').filter({ hasText: 'Done.' })).toBeVisible();
-  await expect(helpers).toHaveCount(0, { timeout: LOOK_MS });
-  // Check findings by name, because an earlier test may have left others.
+  await expect(helpers).toHaveCount(0, { timeout: DOCTOR_MS });
+  // Lists findings by name, because earlier tests may have left others.
   const left = page.locator(
     ['advice', 'warning', 'error'].map((of) => `[data-severity="${of}"]`).join(', '),
   );
@@ -50,12 +48,12 @@ test(
   async ({ page, router }) => {
     await router.run('sed -i /mtu_fix/d /etc/config/firewall; /etc/init.d/firewall reload');
     await openSetup(page, 'health');
-    await examined(page);
-    await expect(finding(page, 'pppoe-mss')).toBeVisible({ timeout: LOOK_MS });
+    await runChecks(page);
+    await expect(finding(page, 'pppoe-mss')).toBeVisible({ timeout: DOCTOR_MS });
     await fix(page, 'pppoe-mss').click();
-    expect((await looked(page)).join('\n')).toContain('mtu_fix');
+    expect((await openReview(page)).join('\n')).toContain('mtu_fix');
     await apply(page);
-    await kept(page);
+    await waitConfirmed(page);
     await expect(finding(page, 'pppoe-mss')).toHaveCount(0, { timeout: CHANGE_MS });
     await router.run('grep -q "option mtu_fix .1." /etc/config/firewall');
   },
@@ -64,12 +62,12 @@ test(
 test('the path MTU is probed on demand', async ({ page }) => {
   await openSetup(page, 'health');
   const host = page.getByLabel('Host (IPv4 address)');
-  await expect(host).toBeVisible({ timeout: LOOK_MS });
+  await expect(host).toBeVisible({ timeout: DOCTOR_MS });
   await host.fill('not an address');
   await page.getByRole('button', { name: 'Test', exact: true }).click();
   await expect(page.getByText('“not an address” is not a valid IPv4 host address')).toBeVisible();
   await host.fill(hosts.isp);
   await page.getByRole('button', { name: 'Test', exact: true }).click();
   const whole = page.getByText(/: 1,492 bytes reach/);
-  await expect(whole).toBeVisible({ timeout: LOOK_MS });
+  await expect(whole).toBeVisible({ timeout: DOCTOR_MS });
 });

@@ -2,13 +2,13 @@
 import type { Locator, Page } from '@playwright/test';
 import { core, entry, expect, live, open, rowOf, test } from './fixture';
 import { hosts } from './lab';
-import { onlyByItself } from './place';
+import { standaloneOnly } from './place';
 
-onlyByItself();
+standaloneOnly();
 
 /**
- * Presses Tab until `target` has the focus, and checks that each stop is visible. After the last
- * stop the focus leaves the page once.
+ * Presses Tab until `target` has the focus, and checks that each stop is visible. The focus leaves
+ * the page once, after the last stop.
  */
 async function tabTo(page: Page, target: Locator, key = 'Tab'): Promise<void> {
   for (let presses = 0; presses < 40; presses += 1) {
@@ -24,7 +24,6 @@ test('login and switching the engine work without a mouse', core, async ({ page,
   await page.goto('');
   await tabTo(page, page.getByLabel('User name'));
   await page.keyboard.type('root');
-  // The name is prefilled and selected, so typing replaces it.
   await expect(page.getByLabel('User name')).toHaveValue('root');
   await page.keyboard.press('Tab');
   await page.keyboard.type('fastpath');
@@ -59,7 +58,6 @@ test('flows are filtered, opened and closed by keyboard', async ({ page, lan }) 
   await expect(page.getByRole('heading', { name: /^Flow\b/ })).toBeVisible();
   await page.keyboard.press('Escape');
   await expect(page.getByRole('heading', { name: /^Flow\b/ })).toHaveCount(0);
-  // Sorts by a column header.
   const age = page.getByRole('button', { name: 'Age' });
   await tabTo(page, age, 'Shift+Tab');
   await page.keyboard.press('Enter');

@@ -8,11 +8,11 @@ import { inOwnLab } from '../labs';
 const run = promisify(execFile);
 const verbs = fileURLToPath(new URL('verbs.sh', import.meta.url));
 
-/** Timeout of a verb, longer than any condition it waits for. */
+/** Timeout of a verb; longer than the timeout of any condition inside. */
 const VERB_MS = 400_000;
 
-/** Exit status of a verb that this gateway does not support; its output has the reason. */
-const LEFT_OUT = 77;
+/** Exit status of a verb that this gateway does not support; stdout has the reason. */
+const SKIPPED_STATUS = 77;
 
 export const hosts = {
   h10: '10.10.10.10',
@@ -22,7 +22,7 @@ export const hosts = {
 
 export type Port = 'lan1' | 'lan2' | 'lan3' | 'wan';
 
-/** The lab's shell verbs. `touched` means that the lab must be restored afterwards. */
+/** Runs the lab's shell verbs. After the first one, `touched` is true and the lab needs a reset. */
 export class Lab {
   touched = false;
 
@@ -41,13 +41,12 @@ export class Lab {
       return stdout;
     } catch (error) {
       const { code, stdout } = error as { code?: unknown; stdout?: string };
-      test.skip(code === LEFT_OUT, stdout?.trim().replace(/^skipped: /, ''));
+      test.skip(code === SKIPPED_STATUS, stdout?.trim().replace(/^skipped: /, ''));
       throw error;
     }
   }
 }
 
-/** The gateway. */
 export class Router {
   constructor(private readonly lab: Lab) {}
 
@@ -55,12 +54,10 @@ export class Router {
     return this.lab.verb('gw', command);
   }
 
-  /** Sends a signal to a service, or to `broker`. */
   async signal(signal: 'term' | 'kill' | 'stop' | 'cont', name: string): Promise<void> {
     await this.lab.verb('instance', signal, name);
   }
 
-  /** Returns the answer of fastpathctl. */
   async ask(command: string): Promise<unknown> {
     return JSON.parse(await this.lab.verb('ask', command));
   }
@@ -70,26 +67,24 @@ export class Router {
     return status.engine;
   }
 
-  /** Returns by how many milliseconds the router's clock is ahead, with an error of about 100. */
-  async ahead(): Promise<number> {
+  /** Returns the offset of the router's clock in ms, accurate to about 100 ms. */
+  async clockOffset(): Promise<number> {
     const asked = Date.now();
     const { now_ms } = (await this.ask('status')) as { now_ms: number };
     return Math.round(now_ms - (asked + Date.now()) / 2);
   }
 
   /** Enables inline inspection. `lines` follow `config ips`: options first, then sections. */
-  async inLine(lines = ''): Promise<void> {
+  async inspectInline(lines = ''): Promise<void> {
     await this.lab.verb('protect', lines);
-    // Suricata reads its rules first, slowly on an emulated machine.
+    // Suricata reads its rules first, which is slow on an emulated machine.
     await this.lab.verb('soon', '110', 'ips_is', 'inline');
   }
 
-  /** Appends an event to Suricata's log. */
   async event(event: object): Promise<void> {
     await this.lab.verb('eve_line', JSON.stringify(event));
   }
 
-  /** Breaks the PPPoE session; it reconnects a second later. */
   async cutPppoe(): Promise<void> {
     await this.lab.verb('pppoe_end', 'KILL');
   }
@@ -98,48 +93,47 @@ export class Router {
     await this.lab.verb('cable', port, state);
   }
 
-  /** Adds connections; `crowdOut` removes them. */
-  async crowdIn(number: number): Promise<void> {
+  async addConnections(number: number): Promise<void> {
     await this.lab.verb('crowd_in', String(number));
   }
 
-  async crowdOut(): Promise<void> {
+  async removeConnections(): Promise<void> {
     await this.lab.verb('crowd_out');
   }
 }
 
-/** The hosts around the gateway. Their programs end with the test. */
+/** The hosts around the gateway. The end of the test kills their programs. */
 export class Lan {
   private static lastPort = 51000 + Math.floor(Math.random() * 8000);
 
   constructor(private readonly lab: Lab) {}
 
-  /** Starts a long TCP download by h10 and returns its source port. */
   async download(from: string, rate = '200k'): Promise<number> {
     Lan.lastPort += 1;
     await this.lab.verb('download', 'h10', String(Lan.lastPort), from, rate);
     return Lan.lastPort;
   }
 
-  /** Waits until h10 reaches the ISP, because fw4 handles the WAN's event later than netifd. */
+  /** Waits until h10 reaches the ISP: fw4 handles the WAN's event after netifd. */
   async reachesInternet(): Promise<void> {
     await this.lab.verb('wait_for', '120', 'internet');
   }
 
-  /** h10 receives 32 MiB from the host with `address` and keeps the connection open. */
-  async drink(host: 'h20' | 'isp', address: string): Promise<void> {
+  /** Sends 32 MiB to h10 from the host with `address` over a connection that stays open. */
+  async holdDownload(host: 'h20' | 'isp', address: string): Promise<void> {
     await this.lab.verb('begin', host, 'pour', 'exec busybox nc -ll -p 9000 -e /tmp/e2e/pour');
-    await this.lab.verb('begin', 'h10', 'drink', `exec /tmp/e2e/drink ${address} 9000 ${POURED}`);
+    const drink = `exec /tmp/e2e/drink ${address} 9000 ${DOWNLOAD_BYTES}`;
+    await this.lab.verb('begin', 'h10', 'drink', drink);
     await this.lab.verb('wait_for', '60', 'peers', 'grep -q received /tmp/e2e/drink.log');
   }
 
-  /** h10 starts to request a page with an answer that a rule drops. */
+  /** Starts a request by h10 whose response matches a drop rule. */
   async badPage(from: string = hosts.isp): Promise<void> {
     const ask = `curl -gs -m 8 -o /dev/null -w '%{size_header} %{size_download}'`;
     await this.lab.verb('begin', 'h10', 'bad', `${ask} http://${from}/id.txt`);
   }
 
-  /** Returns the bytes of that answer's header and body that arrived. */
+  /** Returns the received bytes of header and body of the last `badPage`. */
   async badBytes(): Promise<string> {
     await this.lab.verb('wait_for', '15', 'ended', 'bad');
     return (await this.lab.verb('peers', 'cat /tmp/e2e/bad.log')).trim();
@@ -150,5 +144,4 @@ export class Lan {
   }
 }
 
-/** Bytes that `drink` receives. */
-export const POURED = 33_554_432;
+export const DOWNLOAD_BYTES = 33_554_432;

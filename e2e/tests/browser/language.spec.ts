@@ -1,18 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import { expect, live, test, userMenu } from './fixture';
-import { onlyByItself } from './place';
+import { standaloneOnly } from './place';
 
-onlyByItself();
+standaloneOnly();
 
-/** Keys that appear in place of missing messages. */
+/** Matches message keys, which the page shows in place of missing messages. */
 const keys = /\b(flows?|col|wan|chart|paths|engine|health|topology|state|alerts|policy)\.[a-z]/;
 
 test.describe('for a browser that prefers German', () => {
   test.use({ locale: 'de-AT' });
 
-  test('the page is German, and English when that is chosen, also the next time', async ({
-    page,
-  }) => {
+  test('the page is German, and English once chosen, also after a reload', async ({ page }) => {
     await page.goto('#/overview');
     await expect(page.getByRole('heading', { name: 'Anmelden' })).toBeVisible();
     await expect(page.locator('html')).toHaveAttribute('lang', 'de');
@@ -25,7 +23,6 @@ test.describe('for a browser that prefers German', () => {
     await live(page);
     await expect(page).toHaveTitle(/^(\d+ Befunde? · )?Übersicht · \S+ · fastpath$/);
     await expect(page.getByRole('region', { name: 'Durchsatz nach Pfad' })).toBeVisible();
-    // German uses a decimal comma.
     await expect(page.locator('[data-figure="offload"]')).toHaveText(/^\d+,\d|^100\b|^–/);
     for (const screen of ['Verbindungen', 'Schutz', 'Topologie', 'Übersicht']) {
       const link = page
@@ -48,10 +45,7 @@ test.describe('for a browser that prefers German', () => {
   });
 });
 
-test('a catalogue that the router does not serve leaves the language unchanged', async ({
-  page,
-  watch,
-}) => {
+test('a missing catalogue leaves the language unchanged', async ({ page, watch }) => {
   watch.expectOutage();
   await page.goto('#/overview');
   await expect(page.getByRole('heading', { name: 'Log in' })).toBeVisible();

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import { core, expect, live, logIn, open, test, userMenu } from './fixture';
-import { onlyByItself } from './place';
+import { standaloneOnly } from './place';
 
-onlyByItself();
+standaloneOnly();
 
 test('a wrong password is refused, the right one logs in', core, async ({ page }) => {
   await page.goto('');
@@ -33,7 +33,7 @@ test('a reload stays logged in, logging out ends the session', async ({ page, re
   expect(await status()).toHaveProperty('error.code', -32002);
 });
 
-test('an ended session asks for a login and comes back to the place', async ({ page, request }) => {
+test('an ended session asks for a login and keeps the screen', async ({ page, request }) => {
   await open(page, 'flows');
   await page.getByRole('searchbox', { name: 'Filter flows' }).fill('10.10');
   await expect(page).toHaveURL(/text=10\.10/);

@@ -2,12 +2,12 @@
 import { violations } from './axe';
 import { core, expect, live, requests, screens, test } from './fixture';
 import { BASE, openInLuci } from './luci';
-import { onlyByItself } from './place';
+import { standaloneOnly } from './place';
 
-onlyByItself();
+standaloneOnly();
 
 test(
-  'every screen is at its own address in LuCI, and changes without loading it again',
+  'every screen has its own address in LuCI, and switching does not reload LuCI',
   core,
   async ({ page, request }) => {
     await openInLuci(page, request, 'overview');
@@ -26,14 +26,14 @@ test(
     await expect(page).toHaveTitle('gateway | Flows');
     expect(await page.evaluate(() => 'stays' in window)).toBe(true);
     await expect(page.getByRole('button', { name: /^Menu/ })).toHaveCount(0);
-    // LuCI's own buttons would not save edits of the page.
+    // LuCI's buttons would not save edits of the page.
     await expect(page.locator('.cbi-page-actions')).toHaveCount(0);
     await expect(page.getByText('Log out')).toHaveCount(0);
     await expect(page.getByText('Deutsch')).toHaveCount(0);
   },
 );
 
-test('a screen that is in no menu has a title, too', async ({ page, request }) => {
+test('a screen without a menu entry has a title', async ({ page, request }) => {
   await openInLuci(page, request, 'wizard', { title: 'gateway' });
   await expect(page.getByRole('heading', { name: 'Setup wizard' })).toBeVisible();
   await expect(page).toHaveTitle('gateway | Setup wizard');
@@ -120,7 +120,7 @@ test('every screen fits into 320 px in German', async ({ page, request }) => {
   }
 });
 
-test('a reader sees no control that writes', async ({ page, request }) => {
+test('a read-only account sees no writing controls', async ({ page, request }) => {
   await openInLuci(page, request, 'overview', { user: 'viewer' });
   await live(page);
   await expect(page.getByRole('group', { name: 'Engine' }).getByRole('button')).toHaveCount(0);
@@ -131,14 +131,14 @@ test('a reader sees no control that writes', async ({ page, request }) => {
   await expect(page.getByRole('main').getByRole('combobox')).toHaveCount(0);
 });
 
-test('a removed page sends no more requests', async ({ page, request }) => {
+test('a removed page sends no requests', async ({ page, request }) => {
   await openInLuci(page, request, 'flows');
   await live(page);
   await page.locator('.fastpath-app').evaluate((node) => node.remove());
   expect((await requests(page)).map((each) => each.postData() ?? each.url())).toEqual([]);
 });
 
-test('a router that does not serve the page is reported', async ({ page, request, watch }) => {
+test('a page that the router does not serve shows an error', async ({ page, request, watch }) => {
   watch.expectOutage();
   await page.route('**/fastpath/app.js*', (route) => route.abort());
   await openInLuci(page, request, 'overview');

@@ -13,7 +13,7 @@ const view = readFileSync(
 
 export const BASE = '/cgi-bin/luci/admin/fastpath';
 
-/** Styles of a hostile theme: on bare elements, on common class names, inherited. */
+/** Hostile theme: styles bare elements and common class names, and sets inherited properties. */
 const theme = `
   :root[data-darkmode="true"] body { background: #222; color: #eee }
   body { background: #eee; margin: 0; font: italic 22px/3 serif; letter-spacing: 4px;
@@ -23,7 +23,7 @@ const theme = `
     display: inline !important; padding: 31px !important; font-size: 30px !important }
 `;
 
-/** LuCI 25.12.5's interface for a view, with the structure of its luci.js. */
+/** The interface that LuCI 25.12.5 gives a view, structured as its luci.js. */
 const host = (session: string) => `
   const L = {
     env: { sessionid: ${JSON.stringify(session)}, ubuspath: '/ubus/', resource_version: '25.12.5' },
@@ -48,7 +48,7 @@ const host = (session: string) => `
       if (screen[name]) actions.append(E('button', {}, name));
     return actions.firstChild ? [actions] : [];
   };
-  // As LuCI does: the source is a function's body, which returns the class.
+  // LuCI evaluates the source as the body of a function that returns the class.
   fetch('/luci-static/resources/view/fastpath/screen.js').then((answer) => answer.text())
     .then((source) => new Function('L', 'E', '_', 'view', source)(L, E, _, view))
     .then((screen) => document.querySelector('#view')
@@ -65,7 +65,6 @@ const page = (session: string, lang: string, title: string) => `<!doctype html>
   <h2 id="theirs">Theirs</h2><div id="view"></div>
   <script>${host(session)}</script></body></html>`;
 
-/** Opens a screen in a page like LuCI's, with a session of the router. */
 export async function openInLuci(
   tab: Page,
   request: APIRequestContext,
@@ -74,7 +73,7 @@ export async function openInLuci(
     user = 'root',
     lang = 'en',
     headers = {},
-    // LuCI's title; only the router's name for a screen that is in no menu.
+    // LuCI's document title; without a menu entry, only the router's name.
     title = 'gateway | Overview',
   }: { user?: User; lang?: string; headers?: Record<string, string>; title?: string } = {},
 ): Promise<string> {

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Host names that devices of the LAN have chosen themselves.
 import { expect, open, rowOf, test } from './fixture';
 import { hosts } from './lab';
 
@@ -8,12 +7,11 @@ const KEPT = '/run/e2e/leases';
 
 const shown = [
   `<img/src=x/onerror=alert(1)>"'><script>alert(2)</script>{n}`,
-  // 253 characters in labels of one character.
   `${'a.'.repeat(126)}a`,
   `x${'W'.repeat(250)}`,
 ];
-/** Rejected names: terminal escapes, text direction, too long, a second line of the file. */
-const left = [
+/** Rejected names: terminal escapes, text direction, too long, and with a line break. */
+const rejected = [
   '\u001b[2J\u001b[31mevil',
   '\u202Egpj.exe',
   'z'.repeat(254),
@@ -27,7 +25,7 @@ test(
     page.on('dialog', (dialog) => {
       throw new Error(`the page opened a dialog: ${dialog.message()}`);
     });
-    /** Writes h10's lease with another name, like a DHCP server that does not check names. */
+    /** Writes h10's lease with another name, as a DHCP server without checks would. */
     const named = (name: string) => {
       const line = `1900000000 52:54:00:02:00:01 10.10.10.10 ${name} *`;
       return router.run(`printf '%s\\n' '${line.replaceAll("'", `'\\''`)}' >${LEASES}`);
@@ -51,7 +49,7 @@ test(
         await fits(name.slice(0, 20));
         expect(await router.run('fastpathctl --json flows')).toContain(JSON.stringify(name));
       }
-      for (const name of left) {
+      for (const name of rejected) {
         await named('plain');
         await expect(row).toContainText('plain');
         await named(name);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import type { Page } from '@playwright/test';
 import { violations } from './axe';
-import { apply, cell, kept, looked, openSetup } from './change';
+import { apply, cell, openReview, openSetup, waitConfirmed } from './change';
 import { entry, expect, test } from './fixture';
 
 async function newVlan(page: Page, vid: string, name: string, address = ''): Promise<void> {
@@ -13,7 +13,7 @@ async function newVlan(page: Page, vid: string, name: string, address = ''): Pro
   await form.getByRole('button', { name: 'Add VLAN' }).click();
 }
 
-test('the matrix shows the file, also after it was changed elsewhere', async ({ page, router }) => {
+test('the matrix shows the configuration, including external edits', async ({ page, router }) => {
   await openSetup(page, 'network');
   await expect(cell(page, 'lan1', 10)).toHaveAttribute('data-member', 'u*');
   await expect(cell(page, 'lan2', 20)).toHaveAttribute('data-member', 't');
@@ -26,27 +26,26 @@ test('the matrix shows the file, also after it was changed elsewhere', async ({ 
 });
 
 test(
-  'a VLAN for guests with interface and zone, in one step',
+  'a guest VLAN is added with interface and zone in one step',
   { tag: ['@core', '@fault:pvid-twice'] },
   async ({ page, router }) => {
     await openSetup(page, 'network');
     await newVlan(page, '30', 'guest', '10.10.30.1/24');
     await cell(page, 'lan3', 30).press('u');
-    // A port has one VLAN for untagged frames.
     await expect(cell(page, 'lan3', 10)).toHaveAttribute('data-member', '');
-    const lines = (await looked(page)).join('\n');
+    const lines = (await openReview(page)).join('\n');
     expect(lines).toContain('lan3:u*');
     expect(lines).toContain('10.10.30.1/24');
     expect(await violations(page)).toEqual([]);
     await apply(page);
-    await kept(page);
+    await waitConfirmed(page);
     const lan3 = () => router.run('bridge vlan show dev lan3');
     await expect.poll(lan3).toMatch(/30 PVID Egress Untagged/);
     expect(await router.run('ip -4 addr show br-lan.30')).toContain('10.10.30.1/24');
     expect(await router.run('nft list table inet fw4')).toContain('guest');
     const network = await router.run('cat /etc/config/network');
     expect(network).toContain("option vlan '30'");
-    // IPv6 settings of OpenWrt's own lan, and a rule that accepts neighbour discovery.
+    // IPv6 settings as in OpenWrt's lan, and a rule that accepts neighbour discovery.
     expect(network).toMatch(/config interface 'guest'[^]*option ip6assign '60'/);
     const pools = await router.run('cat /etc/config/dhcp');
     expect(pools).toMatch(/config dhcp 'guest'[^]*option ra 'server'/);
@@ -73,7 +72,6 @@ test(
       await expect(page.getByText(words)).toBeVisible();
       await page.getByRole('button', { name: 'Cancel' }).click();
     }
-    // The router reports a problem that the page cannot detect.
     await newVlan(page, '30', 'guest', '10.10.20.9/24');
     await page.getByRole('button', { name: 'Review and apply' }).click();
     await expect(page.getByText('1 invalid value:')).toBeVisible();
@@ -82,10 +80,7 @@ test(
   },
 );
 
-test('bridges of one VLAN each are shown as the one bridge they could be', async ({
-  page,
-  router,
-}) => {
+test('bridges with one VLAN each can be merged into one bridge', async ({ page, router }) => {
   await router.run(`cp /etc/config/network /tmp/network.e2e; cat >/etc/config/network <<'END'
 config device
 	option name 'br-lan'
@@ -114,7 +109,7 @@ END
     await page.getByRole('button', { name: 'Prepare migration to one bridge' }).click();
     await expect(cell(page, 'lan1', 1)).toHaveAttribute('data-member', 'u*');
     await expect(cell(page, 'lan2', 20)).toHaveAttribute('data-member', 't');
-    const lines = (await looked(page)).join('\n');
+    const lines = (await openReview(page)).join('\n');
     expect(lines).toContain('br-lan.20');
     expect(await router.run('cat /etc/config/network')).not.toContain('bridge-vlan');
   } finally {
@@ -122,21 +117,20 @@ END
   }
 });
 
-test('a viewer sees the matrix and nothing to change it with', async ({ page }) => {
+test('a viewer sees the matrix without controls', async ({ page }) => {
   await openSetup(page, 'network', 'viewer');
   await expect(cell(page, 'lan1', 10)).toHaveCount(0);
   await expect(page.getByRole('table').first()).toContainText('lan1, VLAN 10: untagged');
   await expect(page.getByText('Your account is read-only.')).toBeVisible();
-  // Viewers can open explanations of terms, too.
   const buttons = page.getByRole('main').locator('button:not([popovertarget])');
   await expect(buttons).toHaveCount(0);
 });
 
-// regression.spec.ts covers two of the four combinations.
+// Two of the four combinations are in regression.spec.ts.
 const long = { tag: '@long' };
 
 for (const screen of ['network', 'wan', 'wizard']) {
-  test(`axe and 320 px: ${screen}`, long, async ({ page }) => {
+  test(`${screen} is accessible and fits into 320 px`, long, async ({ page }) => {
     await openSetup(page, screen);
     await expect(page.locator('main .panel').first()).toBeVisible();
     for (const width of [1280, 320]) {
@@ -151,9 +145,7 @@ for (const screen of ['network', 'wan', 'wizard']) {
   });
 }
 
-test('at 320 px the screens are in sheets of their groups, for the keyboard too', async ({
-  page,
-}) => {
+test('at 320 px each group opens a sheet of its screens, by keyboard too', async ({ page }) => {
   await page.setViewportSize({ width: 320, height: 640 });
   await openSetup(page, 'network');
   const menu = page.getByRole('navigation', { name: 'Screens' }).getByRole('button', {

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-import { apply, CHANGE_MS, kept, looked, openSetup } from './change';
+import { apply, CHANGE_MS, openReview, openSetup, waitConfirmed } from './change';
 import { expect, rowOf, test } from './fixture';
 import { hosts } from './lab';
 
-/** Maximum duration of all steps in the lab. */
 const LIMIT_MS = 180_000;
 
 const timed = { tag: '@timed' };
 
-test('from the first login to a healthy gateway', timed, async ({ page, router, lan, lab }) => {
+test('the wizard sets up a healthy gateway', timed, async ({ page, router, lan, lab }) => {
   const begun = Date.now();
   const next = () => page.getByRole('button', { name: 'Next' }).click();
   await openSetup(page, 'wizard');
@@ -24,21 +23,19 @@ test('from the first login to a healthy gateway', timed, async ({ page, router, 
   await next();
   await page.getByLabel('Inspect new connections inline').check();
   await next();
-  const lines = (await looked(page)).join('\n');
+  const lines = (await openReview(page)).join('\n');
   expect(lines).toContain('lan3:u*');
   await apply(page);
-  await kept(page);
+  await waitConfirmed(page);
 
-  // Guests reach the Internet and nothing else.
   await lab.verb('h30_port', 'untagged');
   await lab.verb('wait_for', '40', 'h30', 'ping -c 1 -W 1 203.0.113.1');
   await expect(router.run('nft list table inet fw4')).resolves.toContain('guest');
   await lab.verb('h30', '! ping -c 1 -W 1 10.10.10.10');
 
-  // The flow is inspected first, then offloaded.
   await lab.verb('soon', '110', 'ips_is', 'inline');
   await page.goto('#/flows');
-  // The flow table does not update rows under the pointer.
+  // Keeps the pointer away, because the flow table updates no rows under it.
   await page.mouse.move(0, 0);
   const port = await lan.download(hosts.isp, '100k');
   const row = rowOf(page, port);

@@ -11,7 +11,7 @@ test('the overview shows the WAN and the paths of traffic', core, async ({ page,
   await expect(wan).toContainText('pppoe-wan over wan');
   await expect(wan).toContainText('198.51.100.1');
   await expect(wan.getByText('35', { exact: true })).toBeVisible();
-  // Bulk transfers: nearly all bytes are offloaded after ten seconds.
+  // After ten seconds of bulk transfers, nearly all bytes are offloaded.
   await expect
     .poll(async () =>
       parseFloat((await page.locator('[data-figure="offload"]').textContent()) ?? ''),
@@ -27,7 +27,7 @@ test('the overview shows the WAN and the paths of traffic', core, async ({ page,
   await expect(page.getByRole('button', { name: 'Show as chart' })).toBeVisible();
 });
 
-test('a path leads to its flows', async ({ page, lan }) => {
+test('a path links to its flows', async ({ page, lan }) => {
   await lan.download(hosts.isp);
   await open(page, 'overview');
   await page.locator('[data-path="flowtable"]').getByRole('link').click();

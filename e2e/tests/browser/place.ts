@@ -1,23 +1,23 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import { test, type ConsoleMessage, type Page } from '@playwright/test';
 
-/** LuCI theme in which the tests open the page; undefined for the standalone page. */
+/** LuCI theme to test in; `undefined` for the standalone page. */
 export const theme = process.env['LUCI_THEME'];
 
 const LUCI = '/cgi-bin/luci/admin/fastpath';
 
-/** Skips the calling test, or all tests of a file, in LuCI. */
-export function onlyByItself(): void {
+/** Skips the calling test, or all tests of a file, if the tests run in LuCI. */
+export function standaloneOnly(): void {
   test.skip(!!theme, 'in LuCI the page has no login, language or address of its own');
 }
 
-/** Converts an address of the standalone page to LuCI's; leaves others unchanged. */
+/** Converts an address of the standalone page to LuCI's; other addresses are unchanged. */
 function inLuci(url: string): string {
   const own = /^(?:[^#]*\/fastpath\/)?(?:#\/(.*))?$/.exec(url);
   return own ? `${LUCI}/${own[1] || 'overview'}` : url;
 }
 
-/** Makes `goto` use the addresses of LuCI if the tests run there. */
+/** Makes `goto` use LuCI's addresses if the tests run in LuCI. */
 export function placed(page: Page): Page {
   if (!theme) return page;
   const goto = page.goto.bind(page);
@@ -25,24 +25,23 @@ export function placed(page: Page): Page {
   return page;
 }
 
-/** Errors that LuCI's own login form causes: its status is 403, and it probes for HTTPS. */
+/** Matches errors of LuCI's login form: it answers with 403 and probes for HTTPS. */
 export function isLuciLogin(message: ConsoleMessage): boolean {
   const { url } = message.location();
   const form = /\b403\b/.test(message.text()) && url.includes(LUCI);
   return !!theme && (form || isLuciProbe(url));
 }
 
-/** LuCI's sysauth.ut, which bootstrap replaces, probes whether the router serves HTTPS. */
+/** LuCI's sysauth.ut probes whether the router serves HTTPS; theme bootstrap replaces that file. */
 export function isLuciProbe(url: string): boolean {
   return !!theme && /^https:.*\/luci-static\/resources\/icons\/loading\.svg\?/.test(url);
 }
 
-/** LuCI's login form requests a configuration that is only readable after the login (25.12.5). */
+/** LuCI 25.12.5's login form requests a configuration that is readable only after the login. */
 export function isLuciLoginCall(error: Error): boolean {
   return !!theme && /^RPC call to uci\/get failed with error -32002/.test(error.message);
 }
 
-/** Fills in LuCI's login form, which is shown. */
 export async function logInToLuci(page: Page, user: string, password: string): Promise<void> {
   test.skip(user !== 'root', 'a viewer may not use LuCI, see README: the page by itself is theirs');
   const wanted = page.url();
@@ -50,6 +49,5 @@ export async function logInToLuci(page: Page, user: string, password: string): P
   await page.locator('[name=luci_password]').fill(password);
   await page.locator('[name=luci_password]').press('Enter');
   await page.locator('.fastpath-app').waitFor();
-  // After the login LuCI drops the query of the address.
   if (page.url() !== wanted) await page.goto(wanted);
 }

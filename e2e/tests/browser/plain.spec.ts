@@ -2,12 +2,12 @@
 import { chromium } from '@playwright/test';
 import { core, expect, live, logIn, test } from './fixture';
 import { openInLuci } from './luci';
-import { onlyByItself } from './place';
+import { standaloneOnly } from './place';
 
-onlyByItself();
+standaloneOnly();
 
 test(
-  'a page opened over HTTP from the LAN is not a secure context, and works',
+  'the page works over HTTP, which is not a secure context',
   core,
   async ({ baseURL, launchOptions }) => {
     const url = new URL(baseURL ?? '');
@@ -27,11 +27,10 @@ test(
   },
 );
 
-test('works in LuCI with a policy that only allows scripts of the router', async ({
+test('the page works in LuCI with a policy that allows only the router’s scripts', async ({
   page,
   request,
 }) => {
-  // LuCI's own pages have inline scripts and evaluate strings.
   const policy = "script-src 'self' 'unsafe-inline' 'unsafe-eval'";
   await openInLuci(page, request, 'overview', {
     headers: { 'content-security-policy': policy },

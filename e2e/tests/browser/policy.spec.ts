@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import type { Locator, Page } from '@playwright/test';
 import { violations } from './axe';
-import { how, looked, review } from './change';
+import { changeState, openReview, review } from './change';
 import { core, expect, live, logIn, test } from './fixture';
 
-/** Maximum time until the daemon has read a configuration and the page shows it. */
-const TAKEN_MS = 180_000;
+/** Timeout until the daemon has applied a configuration and the page shows it. */
+const APPLIED_MS = 180_000;
 
 type Part = 'policy' | 'rules';
 
@@ -16,16 +16,15 @@ async function openPart(page: Page, part: Part): Promise<void> {
 }
 
 const policy = (page: Page, name: string) => page.getByRole('row', { name, exact: true });
-/** A control of a policy, by its column header. */
 const control = (row: Locator, column: string) => row.getByLabel(new RegExp(`: ${column}$`));
 
-/** Opens the review, checks that it has the lines, and applies until it is confirmed. */
+/** Expects these lines in the review, applies the draft and waits for the confirmation. */
 async function apply(page: Page, ...lines: string[]): Promise<void> {
-  const said = (await looked(page)).join('\n');
-  for (const line of lines) expect(said).toContain(line);
+  const reviewed = (await openReview(page)).join('\n');
+  for (const line of lines) expect(reviewed).toContain(line);
   await review(page).getByRole('button', { name: 'Apply', exact: true }).click();
-  await expect(how(page, 'kept')).toBeVisible({ timeout: TAKEN_MS });
-  await how(page, 'kept').getByRole('button', { name: 'Dismiss' }).click();
+  await expect(changeState(page, 'kept')).toBeVisible({ timeout: APPLIED_MS });
+  await changeState(page, 'kept').getByRole('button', { name: 'Dismiss' }).click();
 }
 
 const two = `
@@ -40,8 +39,8 @@ config policy
 	option src 'lan'
 	option dest 'wan'`;
 
-test('a policy made on the page reaches uci and the kernel', core, async ({ page, router }) => {
-  await router.inLine(two);
+test('a policy added on the page reaches UCI and the kernel', core, async ({ page, router }) => {
+  await router.inspectInline(two);
   await openPart(page, 'policy');
   await page.getByRole('button', { name: 'Add policy' }).click();
   await page.keyboard.type('cameras');
@@ -74,7 +73,6 @@ test('a policy made on the page reaches uci and the kernel', core, async ({ page
     },
   });
   expect(await router.run('nft list table inet fastpath')).toContain('cameras');
-  // Changes the order with the keyboard.
   await policy(page, '1. first').getByRole('button', { name: 'Move first down' }).focus();
   await page.keyboard.press('Enter');
   await expect(page.getByText('first is now 2 of 3.')).toBeAttached();
@@ -89,7 +87,7 @@ test('policies are shown; a refused value is reported at its field and not appli
   page,
   router,
 }) => {
-  await router.inLine(two);
+  await router.inspectInline(two);
   await openPart(page, 'policy');
   await expect(control(policy(page, '1. first'), 'Action')).toHaveValue('none');
   await expect(control(policy(page, '2. second'), 'Action')).toHaveValue('inspect');
@@ -97,13 +95,12 @@ test('policies are shown; a refused value is reported at its field and not appli
   const name = control(policy(page, '1. first'), 'Name');
   await name.fill('a "quoted" name');
   await page.getByRole('button', { name: 'Review and apply' }).click();
-  await expect(page.getByText(/^1 invalid value:/)).toBeVisible({ timeout: TAKEN_MS });
+  await expect(page.getByText(/^1 invalid value:/)).toBeVisible({ timeout: APPLIED_MS });
   const field = control(page.getByRole('row', { name: /quoted/ }), 'Name');
   await expect(field).toHaveAttribute('aria-invalid', 'true');
   await expect(field).toHaveAccessibleDescription(/is not allowed in a name/);
   expect(await router.run('cat /etc/config/fastpath')).not.toContain('quoted');
   expect(await router.ask('ips')).toMatchObject({ policy: { policies: [{ name: 'first' }, {}] } });
-  // A corrected value is applied.
   await field.fill('better');
   await apply(page, 'name: first → better');
   expect(await router.run('cat /etc/config/fastpath')).toContain('better');
@@ -111,13 +108,13 @@ test('policies are shown; a refused value is reported at its field and not appli
 
 const senseless = 'a faulty draft is not applied; switched off, nothing is inspected';
 test(senseless, { tag: '@long' }, async ({ page, router }) => {
-  await router.inLine();
+  await router.inspectInline();
   await openPart(page, 'policy');
   await page.getByLabel('Budget per connection, bytes').fill('-1');
   const budget = page.getByLabel('Budget per connection, bytes');
   await expect(budget).toHaveAccessibleDescription(/A size such as 1 MiB/);
   await page.getByRole('button', { name: 'Review and apply' }).click();
-  await expect(page.getByText(/^1 invalid value:/)).toBeVisible({ timeout: TAKEN_MS });
+  await expect(page.getByText(/^1 invalid value:/)).toBeVisible({ timeout: APPLIED_MS });
   await expect(budget).toBeFocused();
   await expect(review(page)).toBeHidden();
   await page.getByRole('button', { name: 'Discard' }).click();
@@ -126,9 +123,8 @@ test(senseless, { tag: '@long' }, async ({ page, router }) => {
   await exempt.fill('10.10.10.5\nthe');
   await page.getByRole('button', { name: 'Review and apply' }).click();
   const refusal = /“the” is not an address or a network/;
-  await expect(exempt).toHaveAccessibleDescription(refusal, { timeout: TAKEN_MS });
+  await expect(exempt).toHaveAccessibleDescription(refusal, { timeout: APPLIED_MS });
   await page.getByRole('button', { name: 'Discard' }).click();
-  // The switch is the same as under Policies.
   await page.getByRole('link', { name: 'Status', exact: true }).click();
   await page.getByLabel('Intrusion prevention').uncheck();
   await apply(page, 'enabled: 1 → 0');
@@ -141,7 +137,7 @@ test('a source is added, fetched manually, and its rules are in force', async ({
   router,
   lab,
 }) => {
-  await router.inLine();
+  await router.inspectInline();
   await lab.verb('serve_archives');
   const sum = await lab.verb('peers', 'sha256sum /tmp/www/rules/good.tar.gz');
   await openPart(page, 'rules');
@@ -151,7 +147,7 @@ test('a source is added, fetched manually, and its rules are in force', async ({
   const source = page.locator('[data-source="lab"]');
   await source.getByLabel('URL', { exact: true }).fill('http://203.0.113.1/rules/good.tar.gz');
   await page.getByRole('button', { name: 'Review and apply' }).click();
-  await expect(source).toContainText('Add a checksum', { timeout: TAKEN_MS });
+  await expect(source).toContainText('Add a checksum', { timeout: APPLIED_MS });
   await source.getByLabel('Verification').selectOption('sha256');
   await source.getByLabel('SHA-256 checksum').fill(sum.split(' ')[0] ?? '');
   await apply(page, 'lab added (rules)');
@@ -169,7 +165,7 @@ test(
   async ({ page, router, lab }) => {
     await lab.verb('serve_archives');
     const sum = await lab.verb('peers', 'sha256sum /tmp/www/rules/syntax.tar.gz');
-    await router.inLine(`
+    await router.inspectInline(`
 config rules 'lab'
 	option url 'http://203.0.113.1/rules/syntax.tar.gz'
 	option sha256 '${sum.split(' ')[0] ?? ''}'`);

@@ -8,9 +8,9 @@ interface Alert {
   at_ms: number;
 }
 
-/** Maximum delay from a rule's match to the alert on the page. */
+/** Maximum delay from the match of a rule to the alert on the page. */
 const SHOWN_MS = 2000;
-/** Number of our own rule that matches `id.txt`. */
+/** Signature id of fastpath's own rule that matches `id.txt`. */
 const SID = '8100001';
 
 const alerts = (page: Page) => page.getByRole('list', { name: 'Alerts' });
@@ -18,27 +18,25 @@ const newest = (page: Page) => alerts(page).getByRole('listitem').first();
 const state = (page: Page) => page.locator('[data-ips]');
 const block = (page: Page, address: string) => page.locator(`[data-block="${address}"]`);
 
-/** Number of listed alerts, once the list is loaded. */
-async function known(page: Page): Promise<number> {
+async function alertCount(page: Page): Promise<number> {
   await expect(page.getByRole('region', { name: 'Alerts' })).toContainText('since daemon start');
   return alerts(page).getByRole('button').count();
 }
 
-/** The daemon's number of the newest listed alert; numbers increase. */
+/** Id of the newest listed alert; the daemon's ids increase. */
 async function newestId(page: Page): Promise<number> {
-  if ((await known(page)) === 0) return 0;
+  if ((await alertCount(page)) === 0) return 0;
   return Number(await newest(page).getAttribute('data-alert'));
 }
 
-/** Requests a page that a rule drops; returns the delay from the match to the alert on the page. */
-async function shownAfter(page: Page, router: Router, lan: Lan): Promise<number> {
+async function alertDelay(page: Page, router: Router, lan: Lan): Promise<number> {
   const before = await newestId(page);
   await lan.badPage();
-  // `expect` alone would poll only once a second. Compare ids, since at most 100 rows are listed.
+  // Polls faster than the default of 1 s. Compares ids, because the list is limited to 100 rows.
   await expect.poll(() => newestId(page), { intervals: [50] }).toBeGreaterThan(before);
   const shown = Date.now();
   const { alerts: newest } = (await router.ask('alerts --limit 1')) as { alerts: Alert[] };
-  return shown + (await router.ahead()) - (newest[0]?.at_ms ?? NaN);
+  return shown + (await router.clockOffset()) - (newest[0]?.at_ms ?? NaN);
 }
 
 test.use({ inspected: true });
@@ -47,11 +45,11 @@ const timed = { tag: '@timed' };
 const blocked = 'a blocked answer is shown within two seconds, never arrives, links to its flow';
 
 test(blocked, timed, async ({ page, router, lan }) => {
-  await router.inLine();
+  await router.inspectInline();
   await open(page, 'protection');
   await expect(state(page)).toHaveText(/Inline · test rules only/);
-  const before = await known(page);
-  const shown_ms = await shownAfter(page, router, lan);
+  const before = await alertCount(page);
+  const shown_ms = await alertDelay(page, router, lan);
   note(`shown after ${shown_ms} ms`);
   expect(shown_ms).toBeLessThan(SHOWN_MS);
   await expect(newest(page)).toContainText('Blocked');
@@ -65,9 +63,7 @@ test(blocked, timed, async ({ page, router, lan }) => {
   await page.keyboard.press('Escape');
   await expect(detail).toHaveCount(0);
   await expect(newest(page).getByRole('button')).toBeFocused();
-  // Opens the alert's flow and returns.
   await lan.badPage();
-  // While the list has the focus, new alerts are only shown on request.
   await page.getByRole('button', { name: 'Show 1 new alert' }).click();
   await expect(alerts(page).getByRole('button')).toHaveCount(before + 2);
   await newest(page).getByRole('button').click();
@@ -83,8 +79,8 @@ test(blocked, timed, async ({ page, router, lan }) => {
   await expect(page).not.toHaveURL(/flow=/);
 });
 
-test('texts from the network are shown, never interpreted, and found', async ({ page, router }) => {
-  await router.inLine();
+test('text from the network is shown, filtered and never interpreted', async ({ page, router }) => {
+  await router.inspectInline();
   page.on('dialog', (dialog) => {
     throw new Error(`the page asked: ${dialog.message()}`);
   });
@@ -108,7 +104,6 @@ test('texts from the network are shown, never interpreted, and found', async ({ 
   await expect(alerts(page).getByRole('button')).toHaveCount(1);
   await expect(page).toHaveURL(/severity=1/);
   await page.getByRole('button', { name: 'Clear filters' }).click();
-  // Far longer than the daemon stores.
   const long = 'A'.repeat(2048);
   const signature = `<img src=x onerror=alert(1)> {n} \u202Egpj.exe ${long}`;
   await router.event(
@@ -134,7 +129,6 @@ test('texts from the network are shown, never interpreted, and found', async ({ 
   await expect(page.locator('main img, main script, main b')).toHaveCount(0);
   expect(await detail.innerText()).not.toContain('\u202E');
   expect(await violations(page)).toEqual([]);
-  // Nothing may be wider than the window.
   const width = await page.evaluate(() => document.documentElement.scrollWidth);
   expect(width).toBeLessThanOrEqual(1280);
 });
@@ -143,16 +137,16 @@ test(
   'a blocked address is listed, counts down and is released manually',
   timed,
   async ({ page, router, lan, lab }) => {
-    await router.inLine("\toption block '1'\n\toption block_time '300'");
+    await router.inspectInline("\toption block '1'\n\toption block_time '300'");
     await open(page, 'protection');
     await expect(page.getByRole('region', { name: 'Blocked addresses' })).toContainText(
       'for 5 min',
     );
     await lan.badPage();
     const row = block(page, hosts.isp);
-    // The page polls every ten seconds, but at once if the number in the tick changes.
+    // The page polls every 10 s, and at once when the count in the status changes.
     await expect(row).toContainText(/4:\d\d/, { timeout: 5000 });
-    // Position of the button in its row; rows above may move when the alert arrives.
+    // Position of the button relative to its row, because an alert may move the row.
     const place = () =>
       row.evaluate((outer) => {
         const [all, button] = [outer, outer.querySelector('button')].map((each) =>
@@ -165,7 +159,6 @@ test(
     expect(before).not.toBeNull();
     const left = await row.locator('.left').innerText();
     await expect(row.locator('.left')).not.toHaveText(left);
-    // Figures change without moving anything.
     expect(await place()).toEqual(before);
     await row.getByRole('button', { name: `Unblock ${hosts.isp}` }).click();
     const dialog = page.getByRole('dialog', { name: `Unblock ${hosts.isp}?` });
@@ -177,7 +170,6 @@ test(
     await expect(row).toHaveCount(0);
     expect(await router.ask('blocks')).toMatchObject({ blocks: [] });
     await lab.verb('soon', '5', 'h10', 'ping', '-c', '1', '-W', '1', hosts.isp);
-    // An address that the router unblocks disappears from the page.
     await lan.badBytes();
     await lan.badPage();
     await expect(row).toBeVisible();
@@ -187,10 +179,10 @@ test(
 );
 
 test(
-  'the page reports that Suricata is absent, and that it is back',
+  'the page reports that Suricata stopped, and that it runs again',
   core,
   async ({ page, lab, router }) => {
-    await router.inLine();
+    await router.inspectInline();
     await open(page, 'protection');
     await expect(state(page)).toHaveText(/Inline · test rules only/);
     await lab.verb('hold_suricata');
@@ -207,7 +199,7 @@ test(
 );
 
 test('bypassed connections return to inspection on request', async ({ page, router, lan }) => {
-  await router.inLine();
+  await router.inspectInline();
   const port = await lan.download(hosts.isp, '200k');
   await open(page, 'flows');
   await expect(rowOf(page, port)).toContainText('Flowtable');
@@ -224,13 +216,13 @@ test('bypassed connections return to inspection on request', async ({ page, rout
   await expect(life).toContainText(/Flowtable[\s\S]*Inspect/);
 });
 
-test('a viewer sees everything and can change nothing', async ({ page, router, lan }) => {
-  await router.inLine(
+test('a viewer sees all panels and no controls', async ({ page, router, lan }) => {
+  await router.inspectInline(
     "\toption block '1'\n\nconfig policy\n\toption name 'iot'\n\toption src 'iot'",
   );
   await open(page, 'protection', 'viewer');
   await expect(state(page)).toHaveText(/Inline · test rules only/);
-  await shownAfter(page, router, lan);
+  await alertDelay(page, router, lan);
   await expect(block(page, hosts.isp)).toBeVisible();
   const writing = /Unblock|Re-inspect|Update now|Review|Add|Remove|Move/;
   const parts = {
@@ -258,7 +250,6 @@ interface Fired {
   http?: object;
 }
 
-/** An alert in Suricata's format. */
 function alert({ signature, category = 'Test', action, severity = 2, http }: Fired): object {
   return {
     timestamp: new Date().toISOString().replace('Z', '000+0000'),

@@ -2,11 +2,10 @@
 import { expect, type Page } from '@playwright/test';
 import { violations } from './axe';
 import { live, passwords, test } from './fixture';
-import { onlyByItself } from './place';
+import { standaloneOnly } from './place';
 
-onlyByItself();
+standaloneOnly();
 
-/** Texts of the login form. */
 const words = {
   'en-GB': { user: 'User name', password: 'Password', enter: 'Log in' },
   'de-DE': { user: 'Benutzername', password: 'Passwort', enter: 'Anmelden' },
@@ -27,7 +26,6 @@ async function enter(page: Page, locale: Locale): Promise<void> {
   await expect(page.locator('[data-connection]')).toBeVisible();
 }
 
-/** Opens a screen and waits for the answers to its requests. */
 async function show(page: Page, screen: string): Promise<void> {
   await page.goto(`#/${screen}`);
   await expect(page.locator('main').locator('.panel:visible, [role=table]').first()).toBeVisible();
@@ -35,7 +33,7 @@ async function show(page: Page, screen: string): Promise<void> {
   await expect(page.locator('[role=table] .message')).toHaveCount(0);
 }
 
-// The short tier shows screens from recorded answers, see snapshots/widths.spec.ts.
+// Two combinations only; snapshots/widths.spec.ts covers all of them with recorded answers.
 const layouts: { locale: Locale; colorScheme: 'light' | 'dark'; width: number }[] = [
   { locale: 'en-GB', colorScheme: 'light', width: 1280 },
   { locale: 'de-DE', colorScheme: 'dark', width: 320 },
@@ -46,7 +44,6 @@ for (const { locale, colorScheme, width } of layouts) {
     test.use({ locale, colorScheme, viewport: { width, height: 800 } });
 
     test('fits and is accessible', async ({ page, router }) => {
-      // Fills the log, so that its list scrolls.
       await router.run(`for i in $(seq 40); do logger -t netifd "Interface 'wan' dials: $i"; done`);
       await page.emulateMedia({ reducedMotion: 'reduce', colorScheme });
       await enter(page, locale);

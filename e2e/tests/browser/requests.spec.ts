@@ -27,7 +27,7 @@ async function setVisible(page: Page, visible: boolean): Promise<void> {
 }
 
 for (const screen of screens) {
-  // The short tier tests one screen, `all` the others.
+  // The short tier covers one screen, the long tier the others.
   const tag = screen === 'flows' ? [] : ['@long'];
   test(`at most three requests a second: ${screen}`, { tag }, async ({ page }) => {
     await open(page, screen);
@@ -46,17 +46,17 @@ test('a hidden tab sends no requests, and is live again when visible', async ({ 
   await live(page);
 });
 
-/** Counts the open files of the web server, which include its connections. */
-const HELD = 'ls /proc/$(pidof uhttpd || pidof fastpath-standin)/fd | wc -l';
+/** Counts the web server's open files, which include its connections. */
+const COUNT_OPEN_FILES = 'ls /proc/$(pidof uhttpd || pidof fastpath-standin)/fd | wc -l';
 
 test(
-  'pages that are closed leave no connection at the router',
+  'closed pages leave no connection to the router',
   core,
   async ({ page, browser, baseURL, router }) => {
     await open(page, 'overview');
     await page.close();
-    const held = async () => Number(await router.run(HELD));
-    const before = await held();
+    const openFiles = async () => Number(await router.run(COUNT_OPEN_FILES));
+    const before = await openFiles();
     const asked: string[] = [];
     for (let visit = 0; visit < 8; visit += 1) {
       const visitor = placed(await browser.newPage({ baseURL: baseURL ?? '' }));
@@ -67,7 +67,7 @@ test(
       await visitor.close();
     }
     expect(asked.filter((path) => path.includes('/subscribe/'))).toEqual([]);
-    // Kept-alive connections time out.
-    await expect.poll(held, { timeout: 120_000 }).toBeLessThanOrEqual(before);
+    // Idle connections close after the keep-alive timeout.
+    await expect.poll(openFiles, { timeout: 120_000 }).toBeLessThanOrEqual(before);
   },
 );

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { apply, kept, looked } from './change';
+import { apply, openReview, waitConfirmed } from './change';
 import { core, expect, open, passwords, test } from './fixture';
-import { onlyByItself } from './place';
+import { standaloneOnly } from './place';
 import { rpc, sessionOf } from './session';
 
 const rights = fileURLToPath(
@@ -17,14 +17,13 @@ interface Group {
   write: { ubus: Record<string, string[]> };
 }
 
-/** All writing methods that the package grants to an administrator. */
 const writes = Object.entries(
   (JSON.parse(readFileSync(rights, 'utf8')) as Record<string, Group>)['luci-app-fastpath']?.write
     .ubus ?? {},
 ).flatMap(([object, methods]) => methods.map((method) => [object, method] as const));
 
 test(
-  'a viewer may call nothing that changes something',
+  'a viewer may not call writing methods',
   { tag: ['@core', '@fault:viewer-writes'] },
   async ({ request }) => {
     expect(writes.length).toBeGreaterThan(20);
@@ -49,12 +48,12 @@ test('a viewer can neither download a backup nor upload a file', async ({ reques
   expect(taken).toBe(false);
 });
 
-/** rpcd's folder of uncommitted changes, with a folder named after each session. */
+/** rpcd's folder of staged changes, with a subfolder per session id. */
 const STAGED = { path: '/var/run/rpcd' };
 const REFUSED = { error: { code: -32002 } };
 
 test(
-  'a viewer made by the page lists no folder',
+  'a viewer created on the page cannot list folders',
   { tag: '@fault:viewer-lists-sessions' },
   async ({ page, request, router }) => {
     await router.run('cp /etc/config/rpcd /tmp/rpcd.e2e; mkdir -p /var/run/rpcd');
@@ -65,9 +64,9 @@ test(
       await page.getByRole('textbox', { name: /^New password/ }).fill('correct horse');
       await page.getByRole('button', { name: 'Save', exact: true }).click();
       await expect(page.locator('[data-user="e2e-made"]')).toBeVisible();
-      await looked(page);
+      await openReview(page);
       await apply(page);
-      await kept(page);
+      await waitConfirmed(page);
       const root = await sessionOf(request, 'root');
       expect((await rpc(request, root, 'file', 'list', STAGED)).result?.[0], 'root').toBe(0);
       const made = await sessionOf(request, 'e2e-made', 'correct horse');
@@ -80,7 +79,7 @@ test(
 );
 
 test(
-  'the page shows a viewer with LuCI’s rights, and revokes them',
+  'the page marks a viewer with LuCI’s rights, and can revoke them',
   { tag: '@fault:viewer-lists-sessions' },
   async ({ page, request, router }) => {
     await router.run('cp /etc/config/rpcd /tmp/rpcd.e2e; mkdir -p /var/run/rpcd');
@@ -96,9 +95,9 @@ test(
       await expect(row).toContainText('session');
       await row.getByRole('button', { name: 'Revoke these rights of viewer' }).click();
       await expect(row).not.toContainText('session');
-      await looked(page);
+      await openReview(page);
       await apply(page);
-      await kept(page);
+      await waitConfirmed(page);
       expect(await list()).toMatchObject(REFUSED);
     } finally {
       await router.run('cp /tmp/rpcd.e2e /etc/config/rpcd');
@@ -106,7 +105,7 @@ test(
   },
 );
 
-test('a viewer sees every screen, and no control on it that writes', core, async ({ page }) => {
+test('a viewer sees every screen without writing controls', core, async ({ page }) => {
   await open(page, 'overview', 'viewer');
   const settings = ['fastpath', 'firewall', 'cpu', 'export', 'system', 'network', 'wan', 'health'];
   for (const screen of settings) {
@@ -125,7 +124,7 @@ test(
   'password guessing is throttled, and the right password logs in',
   { tag: ['@fault:password-guessing'] },
   async ({ page, router }) => {
-    onlyByItself();
+    standaloneOnly();
     await router.run('rm -f /var/run/fastpath-access.json');
     await page.goto('');
     const enter = async (password: string) => {

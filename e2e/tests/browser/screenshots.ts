@@ -5,10 +5,8 @@ import { hosts, type Lan, type Router } from './lab';
 
 const docs = (name: string) => fileURLToPath(new URL(`../../../docs/${name}.png`, import.meta.url));
 
-/** Seconds until the chart has enough history. */
 const HISTORY_S = 80;
 
-/** Policies and blocking for the pictures. */
 const POLICIES = `	option block '1'
 	option block_time '900'
 
@@ -25,7 +23,7 @@ config policy
 	option action 'none'
 	option enabled '0'`;
 
-test('pictures of health and network', async ({ page, router }) => {
+test('takes the pictures of Health and Network', async ({ page, router }) => {
   await page.setViewportSize({ width: 1280, height: 860 });
   await page.emulateMedia({ colorScheme: 'light', reducedMotion: 'reduce' });
   await router.run('ethtool -K lan2 gro off');
@@ -43,8 +41,8 @@ test('pictures of health and network', async ({ page, router }) => {
   await page.screenshot({ path: docs('network'), animations: 'disabled' });
 });
 
-/** Starts the traffic of a household; returns the source port of the first download. */
-async function evening(lan: Lan, router: Router): Promise<number> {
+/** Starts typical household traffic; returns the source port of the first download. */
+async function startTraffic(lan: Lan, router: Router): Promise<number> {
   const first = await lan.download(hosts.isp, '900k');
   await lan.download(hosts.h20, '400k');
   const curl = 'exec curl -gsS -o /dev/null --limit-rate';
@@ -63,11 +61,11 @@ async function evening(lan: Lan, router: Router): Promise<number> {
   return first;
 }
 
-test('the pictures of the documents', async ({ page, lan, router }) => {
+test('takes the other pictures of the documentation', async ({ page, lan, router }) => {
   await page.setViewportSize({ width: 1280, height: 1120 });
   await page.emulateMedia({ colorScheme: 'light', reducedMotion: 'reduce' });
-  await router.inLine(POLICIES);
-  const port = await evening(lan, router);
+  await router.inspectInline(POLICIES);
+  const port = await startTraffic(lan, router);
   await open(page, 'overview');
   await expect(page.locator('[data-figure="offload"]')).toContainText('9');
   await expect(
@@ -93,7 +91,7 @@ test('the pictures of the documents', async ({ page, lan, router }) => {
   await expect(page.locator('[data-block]')).toHaveCount(2);
   await expect(page.getByRole('list', { name: 'Alerts' }).getByRole('button')).not.toHaveCount(0);
   await page.setViewportSize({ width: 1280, height: 1120 });
-  // A late answer is reported until the next one arrives.
+  // The page shows a late answer as unavailable until the next one arrives.
   await expect(page.getByText('Unavailable:')).toHaveCount(0);
   await page.screenshot({ path: docs('protection'), animations: 'disabled' });
   await page.goto('#/protection?part=policy');

@@ -2,7 +2,7 @@
 import type { APIRequestContext } from '@playwright/test';
 import { passwords, type User } from './fixture';
 
-/** Session of calls without a login. */
+/** Session id of calls without a login. */
 export const NOBODY = '0'.repeat(32);
 
 /** Calls a method over JSON-RPC: session, object, method, arguments. */
@@ -14,7 +14,6 @@ export async function rpc(request: APIRequestContext, session: string, ...call: 
   };
 }
 
-/** Logs in and returns the session. */
 export async function sessionOf(
   request: APIRequestContext,
   username: string,

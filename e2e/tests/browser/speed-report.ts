@@ -9,7 +9,6 @@ const middle = (all: readonly number[]) => {
   return (low + high) / 2;
 };
 
-/** Returns the median of each figure. */
 export function median(all: readonly Figures[]): Figures {
   const names = Object.keys(all[0] ?? {});
   return Object.fromEntries(
@@ -20,15 +19,14 @@ export function median(all: readonly Figures[]): Figures {
   );
 }
 
-/** Formats a row for each figure and a column for each page. */
 export function table(pages: readonly (readonly [string, Figures])[]): string {
   const names = Object.keys(pages[0]?.[1] ?? {});
-  const wide = Math.max(...names.map(({ length }) => length));
+  const width = Math.max(...names.map(({ length }) => length));
   const cells = (all: readonly string[]) => all.map((each) => each.padStart(10)).join(' ');
-  const head = `${'medians'.padEnd(wide)} ${cells(pages.map(([name]) => name))}`;
+  const head = `${'medians'.padEnd(width)} ${cells(pages.map(([name]) => name))}`;
   const rows = names.map((name) => {
     const values = pages.map(([, figures]) => figures[name]?.toFixed(0) ?? '–');
-    return `${name.padEnd(wide)} ${cells(values)}`;
+    return `${name.padEnd(width)} ${cells(values)}`;
   });
   return [head, ...rows, ''].join('\n');
 }
@@ -40,7 +38,6 @@ interface TraceEvent {
   tid: number;
   /** Timestamp in µs of a clock that all processes share. */
   ts: number;
-  /** CPU time of the thread in µs. */
   tdur?: number;
   args?: { name?: string };
 }
@@ -52,7 +49,6 @@ export interface TaskTimes {
   untilPaint: number[];
 }
 
-/** Extracts the tasks from a Chromium trace with `toplevel` and `loading`. */
 export function taskTimes(trace: string): TaskTimes {
   const { traceEvents } = JSON.parse(trace) as { traceEvents: TraceEvent[] };
   const place = ({ pid, tid }: TraceEvent) => `${pid} ${tid}`;

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/** Measurements inside the page, and the steps that are timed. */
 
 import type { Page } from '@playwright/test';
 import { expect } from './fixture';
@@ -34,9 +33,9 @@ export function observed(): void {
   };
   const observers = ['paint', 'largest-contentful-paint', 'longtask', 'event'].map((type) => {
     const observer = new PerformanceObserver((list) => handle(list.getEntries()));
-    // TypeScript does not know `durationThreshold`.
-    const what: object = { type, buffered: true, durationThreshold: 16 };
-    observer.observe(what);
+    // TypeScript lacks `durationThreshold`.
+    const options: object = { type, buffered: true, durationThreshold: 16 };
+    observer.observe(options);
     return observer;
   });
   const take = () => {
@@ -49,11 +48,10 @@ export function observed(): void {
 /** Performs a step and waits until its result is shown; false if the page lacks the feature. */
 export type Step = (page: Page) => Promise<boolean>;
 
-// Use CSS selectors: searching by role or text would run on the page's main thread, which is timed.
+// Locators by role or text would run on the timed main thread.
 const flows = '.flow-table';
 const first = `${flows} [data-index="0"]`;
 
-/** Clicks the centre of an element. */
 async function press(page: Page, css: string): Promise<void> {
   const box = await page.locator(css).first().boundingBox();
   if (!box) throw new Error(`${css} is not shown`);

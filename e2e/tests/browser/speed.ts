@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /**
- * Measures built pages on a CPU slowed four times, with 20,000 flows on the gateway. Run by
- * `e2e/bench/page`, which names the pages. Medians have no limit; they compare pages.
+ * Measures built pages on a throttled CPU with 20,000 flows. `e2e/bench/page` runs this file and
+ * names the pages. The medians have no limit; they only compare pages.
  */
 
 import { readFile, writeFile } from 'node:fs/promises';
@@ -12,9 +12,9 @@ import { expect, open, test } from './fixture';
 import { flowsOpened, observed, type Observed, type Step, steps } from './speed-steps';
 import { median, table, taskTimes, type Figures, type TaskTimes } from './speed-report';
 
-const SLOWED = 4;
-const NUMBER = 20_000;
-/** Duration of the start phase; afterwards the page requests figures every second. */
+const CPU_SLOWDOWN = 4;
+const FLOWS = 20_000;
+/** Duration of the start phase. Afterwards the page only polls every second. */
 const START_MS = 8000;
 
 const runs = Number(process.env['RUNS'] ?? 5);
@@ -36,7 +36,7 @@ const types: Record<string, string> = {
   json: 'application/json',
 };
 
-/** Serves the page from a folder, everything else from the router; collects loaded files. */
+/** Serves the page from a folder and everything else from the router; collects loaded files. */
 async function serve(context: BrowserContext, folder: string): Promise<Map<string, Buffer>> {
   const loaded = new Map<string, Buffer>();
   await context.route('**/fastpath/**', async (route) => {
@@ -61,7 +61,7 @@ const blocking = (tasks: readonly number[]) => sum(tasks.map((ms) => Math.max(0,
 
 async function take(page: Page): Promise<Observed> {
   return page.evaluate(async () => {
-    // Entries of a frame appear only after that frame.
+    // The browser reports the entries of a frame only after that frame.
     for (let frame = 0; frame < 3; frame += 1) await new Promise(requestAnimationFrame);
     return window.observed.take();
   });
@@ -98,7 +98,6 @@ async function startOf(page: Page, loaded: Map<string, Buffer>): Promise<Figures
   };
 }
 
-/** Returns latency, CPU time and longest task of a step; null if the page lacks the feature. */
 async function figuresOf(page: Page, name: string, step: Step): Promise<Figures> {
   await take(page);
   let done = false;
@@ -128,11 +127,11 @@ async function measure(browser: Browser, baseURL: string, folder: string): Promi
     await page.addInitScript(observed);
     await open(page, 'overview');
     const cdp = await context.newCDPSession(page);
-    await cdp.send('Emulation.setCPUThrottlingRate', { rate: SLOWED });
+    await cdp.send('Emulation.setCPUThrottlingRate', { rate: CPU_SLOWDOWN });
     const figures = await startOf(page, loaded);
     for (const [name, step] of Object.entries(steps)) {
       Object.assign(figures, await figuresOf(page, name, step));
-      if (step === steps['open Flows']) await flowsOpened(page, NUMBER);
+      if (step === steps['open Flows']) await flowsOpened(page, FLOWS);
     }
     figures['all files, gzip, kB'] = kB(loaded.values(), (each) => gzipSync(each).length);
     return figures;
@@ -143,15 +142,14 @@ async function measure(browser: Browser, baseURL: string, folder: string): Promi
 
 test.describe.configure({ timeout: pages.length * runs * 180_000 });
 
-test.afterEach(async ({ router }) => router.crowdOut());
+test.afterEach(async ({ router }) => router.removeConnections());
 
-test('figures of the page', async ({ browser, baseURL, router }) => {
-  await router.crowdIn(NUMBER);
+test('measures the built pages', async ({ browser, baseURL, router }) => {
+  await router.addConnections(FLOWS);
   const measured: Record<string, Figures[]> = Object.fromEntries(
     pages.map(({ name }) => [name, []]),
   );
   for (let run = 0; run < runs; run += 1) {
-    // Rotate which page is measured first.
     const turn = run % pages.length;
     for (const { name, folder } of [...pages.slice(turn), ...pages.slice(0, turn)]) {
       measured[name]?.push(await measure(browser, baseURL ?? '', folder));

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import { test } from './fixture';
 import { Keyboard } from './hands';
-import { onlyByItself } from './place';
+import { standaloneOnly } from './place';
 import { tasks } from './tasks';
 
-onlyByItself();
+standaloneOnly();
 
 for (const { title, inspected = false, prepare, perform } of tasks) {
   test.describe(() => {
@@ -13,9 +13,9 @@ for (const { title, inspected = false, prepare, perform } of tasks) {
       const place = { page, router, lan, lab };
       await prepare?.(place);
       await page.goto('#/overview');
-      const hands = new Keyboard(page);
-      await hands.logIn();
-      await perform(hands, place);
+      const input = new Keyboard(page);
+      await input.logIn();
+      await perform(input, place);
     });
   });
 }

@@ -2,9 +2,9 @@
 /** Tasks of an administrator, independent of keyboard or touch. */
 
 import type { Locator, Page } from '@playwright/test';
-import { CHANGE_MS, cell, membership, kept, review } from './change';
+import { cell, CHANGE_MS, membership, review, waitConfirmed } from './change';
 import { expect, rowOf } from './fixture';
-import type { Hands } from './hands';
+import type { Input } from './hands';
 import { hosts, type Lab, type Lan, type Router } from './lab';
 
 interface Place {
@@ -16,31 +16,28 @@ interface Place {
 
 export interface Task {
   title: string;
-  /** Runs with Suricata inline. */
   inspected?: boolean;
-  /** Prepares the state before the page is opened. */
   prepare?: (place: Place) => Promise<void>;
-  perform: (hands: Hands, place: Place) => Promise<void>;
+  perform: (input: Input, place: Place) => Promise<void>;
 }
 
-/** Duration of a run of the doctor, which samples for a while, on an emulated machine. */
-const LOOK_MS = 180_000;
+/** Timeout of a doctor run on an emulated machine. */
+const DOCTOR_MS = 180_000;
 
 /** Opens the review, consents to all exposures, and applies until the change is confirmed. */
-async function applied(hands: Hands, page: Page): Promise<void> {
-  await hands.press(page.getByRole('button', { name: 'Review and apply' }));
+async function applied(input: Input, page: Page): Promise<void> {
+  await input.press(page.getByRole('button', { name: 'Review and apply' }));
   await expect(review(page)).toBeVisible({ timeout: CHANGE_MS });
   const consents = review(page).locator('[data-exposes]').getByRole('checkbox');
-  for (const consent of await consents.all()) await hands.tick(consent);
-  await hands.press(review(page).getByRole('button', { name: 'Apply', exact: true }));
-  await kept(page);
+  for (const consent of await consents.all()) await input.tick(consent);
+  await input.press(review(page).getByRole('button', { name: 'Apply', exact: true }));
+  await waitConfirmed(page);
 }
 
-/** Expands a collapsed section. */
-async function unfold(hands: Hands, details: Locator): Promise<void> {
+async function expand(input: Input, details: Locator): Promise<void> {
   await expect(details).toBeVisible({ timeout: CHANGE_MS });
   const isOpen = () => details.evaluate((each) => (each as HTMLDetailsElement).open);
-  if (!(await isOpen())) await hands.press(details.locator('> summary'));
+  if (!(await isOpen())) await input.press(details.locator('> summary'));
   expect(await isOpen()).toBe(true);
 }
 
@@ -52,12 +49,12 @@ const why: Task = {
       /etc/init.d/fastpathd reload`,
     );
   },
-  perform: async (hands, { page, lan, lab }) => {
+  perform: async (input, { page, lan, lab }) => {
     const port = await lan.download(hosts.isp);
     await lab.verb('soon', '10', 'on_path', 'slow/excluded', '--proto', 'tcp', '--text', `${port}`);
-    await hands.go('Flows');
-    await hands.write(page.getByRole('searchbox', { name: 'Filter flows' }), `${port}`);
-    await hands.press(rowOf(page, port).getByRole('button'));
+    await input.go('Flows');
+    await input.write(page.getByRole('searchbox', { name: 'Filter flows' }), `${port}`);
+    await input.press(rowOf(page, port).getByRole('button'));
     const panel = page.getByRole('complementary', { name: /^Flow/ });
     await expect(panel).toContainText('Excluded by configuration');
     await expect(panel).toContainText('An exclusion in the configuration keeps this flow');
@@ -66,19 +63,19 @@ const why: Task = {
 
 const vlan: Task = {
   title: 'add a guest VLAN',
-  perform: async (hands, { page, router }) => {
-    await hands.go('Network');
-    await hands.press(page.getByRole('button', { name: 'Add VLAN' }));
+  perform: async (input, { page, router }) => {
+    await input.go('Network');
+    await input.press(page.getByRole('button', { name: 'Add VLAN' }));
     const form = page.getByRole('form', { name: 'New VLAN' });
     await expect(form.getByLabel('VLAN ID')).toBeFocused();
-    await hands.write(form.getByLabel('VLAN ID'), '30');
-    await hands.write(form.getByLabel('Name'), 'guest');
-    await hands.write(form.getByLabel('Router address'), '10.10.30.1/24');
-    await hands.press(form.getByRole('button', { name: 'Add VLAN' }));
-    await hands.choose(cell(page, 'lan3', 30), membership(page, 'lan3', 30, 'untagged'));
+    await input.write(form.getByLabel('VLAN ID'), '30');
+    await input.write(form.getByLabel('Name'), 'guest');
+    await input.write(form.getByLabel('Router address'), '10.10.30.1/24');
+    await input.press(form.getByRole('button', { name: 'Add VLAN' }));
+    await input.choose(cell(page, 'lan3', 30), membership(page, 'lan3', 30, 'untagged'));
     await expect(page.locator('[data-leaves="10"]')).toHaveText('leaves VLAN 10');
     await expect(cell(page, 'lan3', 30)).toHaveAttribute('data-member', 'u*');
-    await applied(hands, page);
+    await applied(input, page);
     const members = () => router.run('bridge vlan show dev lan3');
     await expect.poll(members).toMatch(/30 PVID Egress Untagged/);
     expect(await router.run('ip -4 addr show br-lan.30')).toContain('10.10.30.1/24');
@@ -88,10 +85,10 @@ const vlan: Task = {
 
 const password: Task = {
   title: 'change the PPPoE password',
-  perform: async (hands, { page, router }) => {
-    await hands.go('Internet');
-    await hands.write(page.getByLabel('Password', { exact: true }), 'another-1');
-    await applied(hands, page);
+  perform: async (input, { page, router }) => {
+    await input.go('Internet');
+    await input.write(page.getByLabel('Password', { exact: true }), 'another-1');
+    await applied(input, page);
     expect(await router.run('cat /etc/config/network')).toContain(`option password 'another-1'`);
   },
 };
@@ -107,11 +104,11 @@ const release: Task = {
       .poll(() => router.ask('blocks'))
       .toMatchObject({ blocks: [{ address: hosts.isp }] });
   },
-  perform: async (hands, { page, router }) => {
-    await hands.go('Protection');
-    await hands.press(page.getByRole('button', { name: `Unblock ${hosts.isp}` }));
+  perform: async (input, { page, router }) => {
+    await input.go('Protection');
+    await input.press(page.getByRole('button', { name: `Unblock ${hosts.isp}` }));
     const dialog = page.getByRole('dialog', { name: `Unblock ${hosts.isp}?` });
-    await hands.press(dialog.getByRole('button', { name: 'Unblock' }));
+    await input.press(dialog.getByRole('button', { name: 'Unblock' }));
     await expect(page.getByText(`${hosts.isp} is unblocked.`)).toBeVisible();
     expect(await router.ask('blocks')).toMatchObject({ blocks: [] });
   },
@@ -119,31 +116,31 @@ const release: Task = {
 
 const undo: Task = {
   title: 'undo a change',
-  perform: async (hands, { page, router }) => {
+  perform: async (input, { page, router }) => {
     const rules = () => router.run("sed '/^$/d' /etc/config/firewall");
     const before = await rules();
-    await hands.go('Firewall');
-    await hands.tick(page.getByLabel('iot may open connections to mgmt', { exact: true }));
-    await applied(hands, page);
+    await input.go('Firewall');
+    await input.tick(page.getByLabel('iot may open connections to mgmt', { exact: true }));
+    await applied(input, page);
     expect(await rules()).not.toBe(before);
-    await hands.press(page.getByRole('button', { name: 'Dismiss' }));
-    await hands.go('System');
+    await input.press(page.getByRole('button', { name: 'Dismiss' }));
+    await input.go('System');
     const last = page.locator('details[data-change]').first();
-    await unfold(hands, last);
-    await hands.press(last.getByRole('button', { name: 'Undo this change' }));
-    await applied(hands, page);
+    await expand(input, last);
+    await input.press(last.getByRole('button', { name: 'Undo this change' }));
+    await applied(input, page);
     expect(await rules()).toBe(before);
   },
 };
 
 const setting: Task = {
   title: 'find a setting by search',
-  perform: async (hands, { page, router }) => {
-    await hands.search('first packets', /^First packets on the slow path/);
+  perform: async (input, { page, router }) => {
+    await input.search('first packets', /^First packets on the slow path/);
     const field = page.getByLabel('First packets on the slow path');
     await expect(field).toBeFocused();
-    await hands.write(field, '24');
-    await applied(hands, page);
+    await input.write(field, '24');
+    await applied(input, page);
     expect(await router.run('cat /etc/config/fastpath')).toMatch(/option\s+slow_packets\s+'?24/);
   },
 };
@@ -153,14 +150,14 @@ const accept: Task = {
   prepare: async ({ router }) => {
     await router.run('modprobe nf_nat_ftp');
   },
-  perform: async (hands, { page, router }) => {
-    await hands.go('Health');
-    await hands.press(page.getByRole('button', { name: 'Run checks again' }));
+  perform: async (input, { page, router }) => {
+    await input.go('Health');
+    await input.press(page.getByRole('button', { name: 'Run checks again' }));
     const finding = page.locator('details[data-finding="helpers-global"]');
-    await expect(finding).toBeVisible({ timeout: LOOK_MS });
-    await unfold(hands, finding);
-    await hands.press(finding.getByRole('button', { name: 'Accept', exact: true }));
-    await applied(hands, page);
+    await expect(finding).toBeVisible({ timeout: DOCTOR_MS });
+    await expand(input, finding);
+    await input.press(finding.getByRole('button', { name: 'Accept', exact: true }));
+    await applied(input, page);
     await expect(page.locator('[data-group=accepted]')).toContainText('1 accepted finding');
     expect(await router.run('cat /etc/config/fastpath')).toContain('helpers-global');
   },
@@ -168,13 +165,13 @@ const accept: Task = {
 
 const engine: Task = {
   title: 'switch the engine',
-  perform: async (hands, { page, router }) => {
-    await hands.go('Overview');
+  perform: async (input, { page, router }) => {
+    await input.go('Overview');
     const choice = page.getByRole('group', { name: 'Engine' });
-    await hands.press(choice.getByRole('button', { name: 'Off', exact: true }));
+    await input.press(choice.getByRole('button', { name: 'Off', exact: true }));
     await expect(page.getByText('Switched to Off.')).toBeVisible();
     expect(await router.engine()).toMatchObject({ active: 'off', wanted: 'off' });
-    await hands.press(choice.getByRole('button', { name: 'Flowtable', exact: true }));
+    await input.press(choice.getByRole('button', { name: 'Flowtable', exact: true }));
     await expect(page.getByText('Switched to Flowtable.')).toBeVisible();
     expect(await router.engine()).toMatchObject({ active: 'flowtable', wanted: 'flowtable' });
   },
@@ -182,15 +179,15 @@ const engine: Task = {
 
 const forward: Task = {
   title: 'add a port forward',
-  perform: async (hands, { page, router }) => {
-    await hands.go('Firewall');
-    await hands.press(page.getByRole('button', { name: 'Add port forward' }));
+  perform: async (input, { page, router }) => {
+    await input.go('Firewall');
+    await input.press(page.getByRole('button', { name: 'Add port forward' }));
     const form = page.locator('details[open][data-forward]').last();
-    await hands.write(form.getByRole('textbox', { name: 'Name' }), 'web');
-    await hands.write(form.getByLabel('External port'), '8443');
-    await hands.write(form.getByLabel('Internal host'), hosts.h10);
-    await hands.write(form.getByLabel('Internal port'), '443');
-    await applied(hands, page);
+    await input.write(form.getByRole('textbox', { name: 'Name' }), 'web');
+    await input.write(form.getByLabel('External port'), '8443');
+    await input.write(form.getByLabel('Internal host'), hosts.h10);
+    await input.write(form.getByLabel('Internal port'), '443');
+    await applied(input, page);
     const rules = await router.run('nft list table inet fw4');
     expect(rules).toMatch(/tcp dport 8443 .*dnat ip to 10\.10\.10\.10:443/);
   },
@@ -198,17 +195,17 @@ const forward: Task = {
 
 const exclusion: Task = {
   title: 'keep a host off the fast path',
-  perform: async (hands, { page, lan, lab }) => {
+  perform: async (input, { page, lan, lab }) => {
     const port = await lan.download(hosts.h20);
     const flow = ['--proto', 'tcp', '--text', `${port}`];
     await lab.verb('soon', '10', 'on_path', 'flowtable', ...flow);
-    await hands.go('Fast path');
-    await hands.press(page.getByRole('button', { name: 'Add exclusion' }));
+    await input.go('Fast path');
+    await input.press(page.getByRole('button', { name: 'Add exclusion' }));
     const form = page.locator('[data-exclude]').last();
     await expect(form.getByRole('textbox', { name: 'Name' })).toBeFocused();
-    await hands.write(form.getByRole('textbox', { name: 'Name' }), 'h10');
-    await hands.write(form.getByRole('textbox', { name: 'Source' }), hosts.h10);
-    await applied(hands, page);
+    await input.write(form.getByRole('textbox', { name: 'Name' }), 'h10');
+    await input.write(form.getByRole('textbox', { name: 'Source' }), hosts.h10);
+    await applied(input, page);
     await lab.verb('soon', '20', 'on_path', 'slow/excluded', ...flow);
   },
 };

@@ -13,7 +13,6 @@ done
 # eve_line LINE: appends a line to the EVE log as Suricata would.
 eve_line() { printf '%s\n' "$1" | feed; }
 
-# free_port: prints an unused port of this machine.
 free_port() {
     local port
     while port=$((20000 + RANDOM % 20000)); do
@@ -21,7 +20,7 @@ free_port() {
     done
 }
 
-# seen_from_h10 ADDRESS: prints a local port that leads to the gateway's page through h10.
+# seen_from_h10 ADDRESS: prints a local port that is forwarded through h10 to the page.
 seen_from_h10() {
     local port ssh
     port=$(free_port)

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import type { Page } from '@playwright/test';
-import { apply, kept, looked, openSetup } from './change';
+import { apply, openReview, openSetup, waitConfirmed } from './change';
 import { core, expect, test } from './fixture';
 
-/** Maximum time until a session is up, rejected or down on an emulated gateway. */
+/** Timeout until a session is up, rejected or down on an emulated gateway. */
 const DIAL_MS = 180_000;
 
 const line = (page: Page, state: 'up' | 'down') => page.locator(`[data-line="${state}"]`);
@@ -21,7 +21,7 @@ test(
     await expect
       .poll(() => router.run('ip link show pppoe-wan 2>&1 || true'), { timeout: DIAL_MS })
       .not.toContain('UP,LOWER_UP');
-    // netifd also takes the port down; that must not be reported as a missing link.
+    // netifd also takes the port down, which must not be reported as a missing link.
     await page.goto('#/overview');
     await expect(page.locator('[data-wan="wan"] .state')).toContainText('Disconnected');
     await expect(page.locator('[data-code="wan-disconnected"]')).toBeVisible();
@@ -34,13 +34,13 @@ test(
 );
 
 test(
-  'a new user name reaches the router, the password never the page',
+  'a new user name reaches the router, and the page never receives the password',
   { tag: ['@fault:pppoe-name-quotes', '@fault:pppoe-name-unicode'] },
   async ({ page, router }) => {
     const answers: string[] = [];
     page.on('response', (response) => {
       if (!response.url().endsWith('/ubus')) return;
-      // A response may be aborted when the page reloads for the login.
+      // The reload for the login may abort a response.
       const gone = () => '';
       void response.text().then((text) => answers.push(text), gone);
     });
@@ -50,12 +50,12 @@ test(
     await expect(password).toHaveAttribute('placeholder', 'unchanged');
     await page.getByLabel('User name').fill(`o'neil "x" ü`);
     await password.fill('geheim-1');
-    const lines = (await looked(page)).join('\n');
+    const lines = (await openReview(page)).join('\n');
     expect(lines).toContain(`o'neil "x" ü`);
     expect(lines).toContain('•••');
     expect(lines).not.toContain('geheim-1');
     await apply(page);
-    await kept(page);
+    await waitConfirmed(page);
     const file = await router.run('cat /etc/config/network');
     expect(file).toContain(`option password 'geheim-1'`);
     expect(file).toContain('neil "x" ü');
@@ -84,13 +84,13 @@ test('baby jumbo frames raise the MTU of port, VLAN and session', async ({ page,
   await openSetup(page, 'wan');
   await page.getByLabel(/^Full-size packets over PPPoE/).check();
   await expect(page.getByRole('textbox', { name: 'MTU', exact: true })).toHaveValue('1500');
-  await looked(page);
+  await openReview(page);
   await apply(page);
-  await kept(page);
+  await waitConfirmed(page);
   expect(await router.run('cat /sys/class/net/wan/mtu /sys/class/net/wan.35/mtu')).toBe(
     '1508\n1508\n',
   );
-  // The lab's ISP accepts it (RFC 4638), and a full-size packet passes unfragmented.
+  // The lab's ISP accepts baby jumbo frames (RFC 4638), so a 1500-byte packet passes unfragmented.
   await expect
     .poll(() => router.run('cat /sys/class/net/pppoe-wan/mtu || true'), { timeout: DIAL_MS })
     .toBe('1500\n');

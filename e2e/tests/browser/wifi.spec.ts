@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import type { Page } from '@playwright/test';
 import { violations } from './axe';
-import { apply, cell, kept, looked, openSetup } from './change';
+import { apply, cell, openReview, openSetup, waitConfirmed } from './change';
 import { expect, test } from './fixture';
 
 /** Two radios without a phy, as after OpenWrt's first boot: disabled, with open networks. */
@@ -47,37 +47,34 @@ test('an SSID is a port of the matrix', { tag: '@core' }, async ({ page, router 
   await form.getByLabel('Password').fill(KEY);
   await form.getByLabel('Radio').selectOption('radio0');
   await form.getByRole('button', { name: 'Add to draft' }).click();
-  // The SSID joins the VLAN of the selected interface.
   await expect(cell(page, 'Things', 10)).toHaveAttribute('data-member', 'u*');
   await cell(page, 'Things', 20).press('u');
   await expect(cell(page, 'Things', 10)).toHaveAttribute('data-member', '');
-  const lines = (await looked(page)).join('\n');
+  const lines = (await openReview(page)).join('\n');
   expect(lines).toContain('Things');
   expect(lines).not.toContain(KEY);
   expect(await violations(page)).toEqual([]);
   await apply(page);
-  await kept(page);
+  await waitConfirmed(page);
   const point = () => router.run('bridge vlan show dev phy0-ap1');
   await expect.poll(point).toMatch(/20 PVID Egress Untagged/);
   await expect(router.run('cat /etc/config/wireless')).resolves.toContain(`option key '${KEY}'`);
   await expect(wifi(page).locator('[data-radio="radio0"] [data-state]')).toHaveText('running');
   await expect(wifi(page).locator('[data-radio="radio1"] [data-state]')).toHaveText('off');
-  // The key is not shown again, but is kept.
   await page.getByRole('button', { name: 'Edit Things' }).click();
   const edit = page.getByRole('form', { name: 'Edit Things' });
   await expect(edit.getByLabel('Password')).toHaveValue('•••');
   await edit.getByRole('button', { name: 'Cancel' }).click();
-  // The topology shows the port with the SSID's name.
   await page.goto('#/topology');
   await expect(page.locator('tr[data-device="phy0-ap1"]')).toContainText('Things');
 });
 
-test('a viewer sees SSIDs, no key, and nothing to change', async ({ page, router }) => {
+test('a viewer sees SSIDs without keys and controls', async ({ page, router }) => {
   const reload = '/etc/init.d/network reload';
   await router.run(`sed -i "/ssid/a\\\\\toption key '${KEY}'" /etc/config/wireless; ${reload}`);
   const answers: string[] = [];
   page.on('response', (response) => {
-    // A response still in flight at the end of the test has no body.
+    // A response in flight at the end of the test has no body.
     response.text().then(
       (text) => answers.push(text),
       () => undefined,
@@ -92,7 +89,7 @@ test('a viewer sees SSIDs, no key, and nothing to change', async ({ page, router
   expect(answers.join('\n')).not.toContain(KEY);
 });
 
-test('the first steps set up Wi-Fi, with guests in their VLAN', async ({ page, router }) => {
+test('the wizard sets up Wi-Fi with guests in their VLAN', async ({ page, router }) => {
   const next = () => page.getByRole('button', { name: 'Next' }).click();
   await openSetup(page, 'wizard');
   await expect(page.getByText('1 of 6')).toBeVisible();
@@ -102,7 +99,6 @@ test('the first steps set up Wi-Fi, with guests in their VLAN', async ({ page, r
   await next();
   await expect(page.getByRole('heading', { name: 'Wi-Fi' })).toBeFocused();
   await page.getByLabel('Enable Wi-Fi').check();
-  // An SSID without name and key is rejected at its fields.
   for (let i = 0; i < 2; i += 1) await next();
   await page.getByRole('button', { name: 'Review and apply' }).click();
   await expect(page.getByText('2 invalid values:')).toBeVisible();
@@ -118,9 +114,9 @@ test('the first steps set up Wi-Fi, with guests in their VLAN', async ({ page, r
   await expect(page.getByLabel('Guest network name')).toHaveValue('Home guests');
   await next();
   await next();
-  await looked(page);
+  await openReview(page);
   await apply(page);
-  await kept(page);
+  await waitConfirmed(page);
   const vlan = (device: string) => router.run(`bridge vlan show dev ${device}`);
   await expect.poll(() => vlan('phy0-ap0')).toMatch(/10 PVID Egress Untagged/);
   for (const guests of ['phy0-ap1', 'phy1-ap1']) {
@@ -133,7 +129,7 @@ test('the first steps set up Wi-Fi, with guests in their VLAN', async ({ page, r
 });
 
 for (const screen of ['network', 'wizard']) {
-  test(`axe, 320 px and the keyboard: ${screen} with radios`, async ({ page }) => {
+  test(`${screen} with radios is accessible, by keyboard and at 320 px`, async ({ page }) => {
     await openSetup(page, screen);
     if (screen === 'wizard') {
       for (let i = 0; i < 3; i += 1) await page.getByRole('button', { name: 'Next' }).click();

@@ -12,7 +12,7 @@ const at_ms = status.result[1].now_ms;
 const COLS = ['at_ms', 'slow', 'inspect', 'flowtable', 'hardware', 'ebpf'];
 const HISTORY = 'fastpath history {"series":"rate","step_s":';
 
-/** Samples up to now, each with a different rate. */
+/** Samples up to the recorded time, each with a different rate. */
 function history(step_s: number, number: number) {
   const rows = Array.from({ length: number }, (_, i) => {
     const at = at_ms - (number - 1 - i) * step_s * 1000;
@@ -40,7 +40,7 @@ async function open(page: Page, screen = 'overview'): Promise<void> {
   await expect(page.locator('figure[aria-busy=false]')).toBeVisible();
 }
 
-/** Colours on the canvas; an empty canvas has one. */
+/** Returns the colours on the canvas; an empty canvas has one. */
 function coloursOf(image: Locator): Promise<string[]> {
   return image.locator('canvas').evaluate((canvas: HTMLCanvasElement) => {
     const pen = canvas.getContext('2d');
@@ -51,7 +51,6 @@ function coloursOf(image: Locator): Promise<string[]> {
   });
 }
 
-/** Selects a part of the chart with the pointer, given as fractions of its width. */
 async function drag(page: Page, from: number, to: number): Promise<void> {
   await areas(page).scrollIntoViewIfNeeded();
   const box = await chart(page).locator('.u-over').boundingBox();
@@ -65,10 +64,10 @@ async function drag(page: Page, from: number, to: number): Promise<void> {
 }
 
 for (const deviceScaleFactor of [0.5, 1, 1.25]) {
-  test.describe(`at ${deviceScaleFactor} pixels a pixel`, () => {
+  test.describe(`with a device pixel ratio of ${deviceScaleFactor}`, () => {
     test.use({ deviceScaleFactor });
 
-    test('the chart is drawn without a violation of the policy', async ({ page }) => {
+    test('the chart is drawn without violating the policy', async ({ page }) => {
       const violations: string[] = [];
       page.on('console', (line) => {
         if (/Content Security Policy|Trusted/.test(line.text())) violations.push(line.text());
@@ -81,7 +80,7 @@ for (const deviceScaleFactor of [0.5, 1, 1.25]) {
   });
 }
 
-test('the pointer shows the values of a moment', async ({ page }) => {
+test('the pointer shows the values at its position', async ({ page }) => {
   await open(page);
   const newest = await clock(page).textContent();
   const over = await chart(page).locator('.u-over').boundingBox();
@@ -110,7 +109,7 @@ test('arrow keys move the cursor, and its values are announced', async ({ page }
   await expect(keys(page)).toHaveAttribute('aria-valuetext', 'newest values');
 });
 
-test('a drag that ends next to the areas zooms to their end', async ({ page }) => {
+test('a drag beyond the chart zooms to its edge', async ({ page }) => {
   await open(page);
   await drag(page, 0.5, 1.02);
   await expect(reset(page)).toBeVisible();
@@ -182,13 +181,12 @@ test('the chart shows 5 minutes, an hour or a day', async ({ page }) => {
     await expect(keys(page)).toHaveAttribute('aria-valuemax', String(number - 1));
   }
   await keys(page).press('Home');
-  // The cursor is on another day, so the date and time zone are shown.
   await expect(clock(page)).toHaveText(/^\d+ \w+ \d{4}, \d\d:\d\d:\d\d UTC$/);
   await span('5 min').click();
   await expect(areas(page)).toHaveAccessibleName(/^Throughput of the last 5 minutes/);
 });
 
-test('the chart has the colours of the scheme, and follows its width', async ({ page }) => {
+test('the chart follows the colour scheme and the width', async ({ page }) => {
   await open(page);
   const light = await coloursOf(areas(page));
   await page.emulateMedia({ colorScheme: 'dark' });

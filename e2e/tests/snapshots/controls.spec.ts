@@ -7,10 +7,8 @@ import { expect, test, type Locator, type Page } from '@playwright/test';
 import { replay } from './replay';
 import { entered, shown } from './screens';
 
-/** The router's answers to writing calls, by object and method. */
 type Answers = Record<string, object>;
 
-/** Opens a screen and returns the requests of its controls in order: object, method, arguments. */
 async function controls(page: Page, screen: string, answers: Answers): Promise<string[]> {
   const asked: string[] = [];
   await replay(page);
@@ -66,7 +64,7 @@ test('Unblock ends the block of its row after a confirmation', async ({ page }) 
   await expect(page.locator(`[data-block="${address}"]`)).toHaveCount(0);
 });
 
-test('connections are inspected again after a confirmation', async ({ page }) => {
+test('connections are re-inspected after a confirmation', async ({ page }) => {
   const asked = await controls(page, 'protection', { 'fastpath reinspect': { flows: 2 } });
   await page.getByRole('button', { name: 'Inspect all connections again' }).click();
   expect(asked).toEqual([]);
@@ -135,14 +133,13 @@ const names = (page: Page) =>
     .getByRole('row', { name: /^\d+\. / })
     .evaluateAll((rows) => rows.map((row) => row.getAttribute('aria-label')));
 
-test('a policy is added, moved and removed by keys, and keeps the focus', async ({ page }) => {
+test('the keyboard adds, moves and removes a policy, and the focus follows', async ({ page }) => {
   await controls(page, 'protection?part=policy', {});
   await page.getByRole('button', { name: 'Add policy' }).press('Enter');
   await page.keyboard.type('new one');
   expect(await names(page)).toEqual(['1. cameras', '2. new one']);
   await page.getByRole('button', { name: 'Move new one up' }).press('Enter');
   expect(await names(page)).toEqual(['1. new one', '2. cameras']);
-  // The policy is first and cannot be moved up further.
   await expect(page.getByRole('button', { name: 'Move new one down' })).toBeFocused();
   await page.getByRole('button', { name: 'Remove new one' }).press('Enter');
   expect(await names(page)).toEqual(['1. cameras']);
@@ -221,7 +218,6 @@ test('a refused image is deleted and cannot be installed', async ({ page }) => {
   await expect(page.getByRole('button', { name: 'Flash and reboot' })).toHaveCount(0);
 });
 
-/** A backup made by tar itself. */
 function archive(): { name: string; mimeType: string; buffer: Buffer } {
   const folder = mkdtempSync(join(tmpdir(), 'backup-'));
   execFileSync('mkdir', ['-p', join(folder, 'etc/config')]);
@@ -232,7 +228,7 @@ function archive(): { name: string; mimeType: string; buffer: Buffer } {
 }
 
 for (const code of [0, 1]) {
-  test(`a restore ends with ${code}, and ${code === 0 ? '' : 'no '}reboot follows`, async ({
+  test(`after a restore with status ${code} the router reboots: ${code === 0}`, async ({
     page,
   }) => {
     const asked = await controls(page, 'system', {
@@ -273,7 +269,7 @@ test('only irreversible buttons look dangerous', async ({ page }) => {
   const other = page.getByRole('button', { name: 'Download backup' });
   expect(await colours(reboot)).not.toEqual(await colours(other));
   await reboot.click();
-  // The dialog also has a sign, for users who do not see its colour.
+  // The dialog is recognisable without colour.
   await expect(dialog(page).locator('h2 .sign')).toBeVisible();
   expect(await colours(dialog(page).getByRole('button', { name: 'Reboot' }))).not.toEqual(usual);
 });

@@ -3,7 +3,6 @@ import { expect, test, type Page, type Request } from '@playwright/test';
 import { replay, type Recording } from './replay';
 import { entered, screens, shown } from './screens';
 
-/** Opens a screen with changed answers of the router. */
 async function open(
   page: Page,
   screen: string,
@@ -17,9 +16,7 @@ async function open(
 
 test.use({ locale: 'en-GB' });
 
-test('the login names the router that this browser knows, and shows the password', async ({
-  page,
-}) => {
+test('the login can show the password, and names the last router', async ({ page }) => {
   await replay(page);
   await page.goto('');
   await expect(page.getByRole('heading', { level: 1 })).toHaveText('Log in');
@@ -111,7 +108,6 @@ for (const [screen, name] of [
     await expect(field).toBeFocused();
     await page.keyboard.press('Escape');
     await expect(field).not.toBeFocused();
-    // On a screen without a filter the browser handles the key.
     await page.goto('#/health');
     await expect(field).toHaveCount(0);
     await page.evaluate(() => {
@@ -184,14 +180,13 @@ test('selecting text in a flow does not open it', async ({ page }) => {
   const selected = () => page.evaluate(() => String(getSelection()));
   expect(await selected()).not.toBe('');
   await expect(page).not.toHaveURL(/flow=/);
-  // Selected text does not prevent opening the details by keyboard.
   await page.locator('[data-index="0"] button').focus();
   expect(await selected()).not.toBe('');
   await page.keyboard.press('Enter');
   await expect(page).toHaveURL(/flow=/);
 });
 
-test('the screen Internet has port and VLAN first, and the newest log entry', async ({ page }) => {
+test('Internet shows port and VLAN first, and the newest log entry', async ({ page }) => {
   await open(page, 'wan');
   const labels = page.getByRole('region', { name: 'Settings of wan' }).locator('.label');
   await expect(labels).toContainText(['Protocol', 'User name', 'Password', 'Port', 'VLAN']);
@@ -206,7 +201,7 @@ for (const [screen, name] of [
   ['wan', 'Connection log'],
   ['system', 'System log'],
 ] as const) {
-  test(`the ${name} is not called empty before it is read`, async ({ page }) => {
+  test(`the ${name} is not shown as empty before it is read`, async ({ page }) => {
     await replay(page);
     let release: () => void = () => undefined;
     const released = new Promise<void>((resolve) => (release = resolve));
@@ -261,7 +256,7 @@ test.describe('in German', () => {
       buffer: Buffer.from('x'),
     });
     await expect(page.getByText('no[U+202E]gpj.tar.gz')).toBeVisible();
-    // The browser's own text is hidden.
+    // The browser's label, in the browser's language, is hidden.
     expect((await file.boundingBox())?.width).toBeLessThan(2);
   });
 });

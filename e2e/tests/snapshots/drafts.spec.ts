@@ -5,7 +5,6 @@ import { entered, shown } from './screens';
 
 test.use({ locale: 'en-GB' });
 
-/** Opens a screen and returns the calls of `rpc-sys` in order. */
 async function open(page: Page, screen: string): Promise<string[]> {
   const asked: string[] = [];
   await replay(page);
@@ -25,13 +24,13 @@ async function open(page: Page, screen: string): Promise<string[]> {
 const next = (page: Page) => page.getByRole('button', { name: 'Next' });
 const step = (page: Page, name: string) => page.getByRole('heading', { level: 2, name });
 
-/** The router of the recording has no password, so the setup requires one. */
+/** The recorded router has no password, so the wizard requires one. */
 async function typePassword(page: Page): Promise<void> {
   await page.getByLabel('New password').fill('long enough');
   await page.getByLabel('Confirm password').fill('long enough');
 }
 
-test('the last step of the setup says that it applies earlier edits', async ({ page }) => {
+test('the last step of the wizard warns that it applies earlier edits', async ({ page }) => {
   await open(page, 'fastpath');
   await page.getByLabel('First packets on the slow path').fill('7');
   await page.evaluate(() => (location.hash = '#/wizard'));
@@ -43,7 +42,7 @@ test('the last step of the setup says that it applies earlier edits', async ({ p
   await expect(page.getByText('1 edit made before is applied too.')).toBeVisible();
 });
 
-test('the last step of the setup says nothing without earlier edits', async ({ page }) => {
+test('the last step of the wizard has no warning without earlier edits', async ({ page }) => {
   await open(page, 'wizard');
   await typePassword(page);
   for (const name of ['Internet', 'Networks', 'Protection', 'Apply']) {
@@ -53,7 +52,7 @@ test('the last step of the setup says nothing without earlier edits', async ({ p
   await expect(page.getByText('made before')).toHaveCount(0);
 });
 
-test('the setup keeps a typed password until it is confirmed', async ({ page }) => {
+test('the wizard keeps a typed password until it is confirmed', async ({ page }) => {
   const asked = await open(page, 'wizard');
   await page.getByLabel('New password').fill('long enough');
   await next(page).click();
@@ -65,7 +64,7 @@ test('the setup keeps a typed password until it is confirmed', async ({ page }) 
   expect(asked).toEqual(['password_set {"user":"root","password":"long enough"}']);
 });
 
-test('installs no firmware image but the one that was checked last', async ({ page }) => {
+test('only the image that was checked last can be installed', async ({ page }) => {
   const asked = await open(page, 'system');
   let received = 4;
   await page.route('**/cgi-bin/cgi-upload', (route) => route.fulfill({ json: { size: received } }));

@@ -7,7 +7,6 @@ test.use({ locale: 'en-GB' });
 
 const BASE = '/cgi-bin/luci/admin/fastpath';
 
-/** A host page with a fixed header and styles for bare elements. */
 const host = `<!doctype html>
   <html lang="en"><head><meta charset="utf-8"><title>LuCI</title>
   <meta name="viewport" content="width=device-width, initial-scale=1">
@@ -45,7 +44,6 @@ test('the rail and the search work inside a shadow root', async ({ page }) => {
   await navigation(page).getByRole('link', { name: 'Firewall', exact: true }).click();
   await expect(page).toHaveURL(new RegExp(`${BASE}/firewall$`));
   await expect(page.getByRole('button', { name: /^User menu/ })).toHaveCount(0);
-  // The rail stays below the host page's header.
   await page.evaluate(() => window.scrollTo(0, 400));
   const rail = await navigation(page).boundingBox();
   expect(rail?.y).toBeGreaterThanOrEqual(56);
@@ -81,8 +79,8 @@ test('the bar is at the bottom of a phone screen', async ({ page }) => {
   expect(wide).toBeLessThanOrEqual(360);
 });
 
-/** For each state that the header can show, makes the router answer so that it is shown. */
-const troubles: Record<string, (page: Page) => Promise<unknown>> = {
+/** Provokes each connection state that the header can show. */
+const connectionStates: Record<string, (page: Page) => Promise<unknown>> = {
   connecting: (page) => page.route('**/ubus', () => undefined),
   lost: (page) => page.route('**/ubus', (route) => route.abort()),
   absent: (page) =>
@@ -92,9 +90,9 @@ const troubles: Record<string, (page: Page) => Promise<unknown>> = {
     }),
 };
 
-for (const [state, begin] of Object.entries(troubles)) {
-  test(`the header fits the narrowest telephone: ${state}`, async ({ page }) => {
-    // Width left by a LuCI theme with margins.
+for (const [state, begin] of Object.entries(connectionStates)) {
+  test(`the header fits the narrowest phone: ${state}`, async ({ page }) => {
+    // Width that remains in a LuCI theme with margins.
     await page.setViewportSize({ width: 304, height: 640 });
     await replay(page);
     await page.route(`**${BASE}/**`, (route) =>

@@ -16,12 +16,10 @@ interface Section {
 
 const EXPORTS = 'fastpath exports {}';
 
-/** Returns the sections of `/etc/config/fastpath` in the recording. */
 function sectionsOf(answers: Recording['answers']): Section[] {
   return resultOf<{ configs: { fastpath: Section[] } }>(answers, CONFIGS).configs.fastpath;
 }
 
-/** Removes the collectors from the recording. */
 function withoutCollectors(answers: Recording['answers']): void {
   const all = sectionsOf(answers);
   all.splice(0, all.length, ...all.filter(({ type }) => type !== 'export'));
@@ -29,11 +27,9 @@ function withoutCollectors(answers: Recording['answers']): void {
 }
 
 interface Opened {
-  /** The edits of each check of a draft. */
   checked: unknown[];
 }
 
-/** Opens the screen; each check of a draft finds `problems`. */
 async function open(
   page: Page,
   edit: Parameters<typeof replay>[1] = undefined,
@@ -61,7 +57,7 @@ const form = (page: Page, name: string) =>
   page.getByRole('region', { name: `Settings of ${name}` });
 const review = (page: Page) => page.getByRole('button', { name: 'Review and apply' });
 
-test('each collector has its state, its records and its last failure', async ({ page }) => {
+test('each collector shows its state, its records and its last failure', async ({ page }) => {
   await open(page);
   await expect(row(page, 'store')).toContainText(/10\.10\.10\.10:4739\s*IPFIX, UDP/);
   await expect(row(page, 'store').locator('[data-state=up]')).toHaveText(
@@ -85,12 +81,12 @@ test('stalled and inactive collectors are shown as such', async ({ page }) => {
   });
   const stalled = row(page, 'store').locator('[data-state=stalled]');
   await expect(stalled).toContainText('the collector does not read its messages');
-  // No time is shown, since the known time is that of the last connection.
+  // The known time is that of the last connection, so no time is shown.
   await expect(stalled).not.toContainText('since');
   await expect(row(page, 'archive').locator('[data-state=unknown]')).toContainText('Not in force');
 });
 
-test('without a collector the screen explains them, and adds one', async ({ page }) => {
+test('the empty screen explains collectors, and can add one', async ({ page }) => {
   const { checked } = await open(page, withoutCollectors);
   const panel = page.getByRole('region', { name: 'Collectors' });
   await expect(panel).toContainText('the history of all flows is kept outside this router');
@@ -173,7 +169,7 @@ test('a form that the daemon refuses opens at the refused field', async ({ page 
   await expect(form(page, 'store').locator('.problem')).toHaveText('Duplicate value “store”.');
 });
 
-test('an unknown option is shown with its problem, and can be removed', async ({ page }) => {
+test('an unknown option shows its problem, and can be removed', async ({ page }) => {
   const { checked } = await open(page, (answers) => {
     for (const { section, values } of sectionsOf(answers)) {
       if (section === 'store') values['hots'] = '192.0.2.1';
@@ -198,7 +194,7 @@ test('an unknown option is shown with its problem, and can be removed', async ({
     .toEqual([[{ config: 'fastpath', op: 'set', section: 'store', values: { hots: null } }]]);
 });
 
-test('a collector of another kind is listed, and not edited', async ({ page }) => {
+test('a collector of another kind is listed without a form', async ({ page }) => {
   await open(page, (answers) => {
     for (const { section, values } of sectionsOf(answers)) {
       if (section === 'lab') values['kind'] = 'syslog';
@@ -209,7 +205,7 @@ test('a collector of another kind is listed, and not edited', async ({ page }) =
   await expect(page.getByRole('button', { name: 'Edit lab' })).toHaveCount(0);
 });
 
-test('a refused collector of another kind is shown with its problems', async ({ page }) => {
+test('a refused collector of another kind shows its problems', async ({ page }) => {
   await open(page, (answers) => {
     for (const each of sectionsOf(answers)) {
       if (each.section === 'lab') each.values = { kind: 'syslog', host: 'log.example' };
@@ -238,7 +234,7 @@ test('a refused collector of another kind is shown with its problems', async ({ 
   expect(await violations(page)).toEqual([]);
 });
 
-test('a form is folded and unfolded by the button of its row', async ({ page }) => {
+test('the button of a row collapses and expands its form', async ({ page }) => {
   await open(page);
   const edit = page.getByRole('button', { name: 'Edit store' });
   await expect(edit).toHaveAttribute('aria-expanded', 'false');
@@ -259,7 +255,7 @@ test('a form is folded and unfolded by the button of its row', async ({ page }) 
   );
 });
 
-test('the form of a refused collector stays, and its button moves there', async ({ page }) => {
+test('the form of a refused collector stays open, and its button focuses it', async ({ page }) => {
   await open(page, (answers) => {
     const { result } = answers['fastpath status {}'] as {
       result: [number, { problems: object[] }];
@@ -289,7 +285,7 @@ test('a viewer reads the settings of a collector', async ({ page }) => {
   await page.getByRole('button', { name: 'Details of archive' }).click();
   await expect(form(page, 'archive')).toContainText(/Transport\s*TCP/);
   await expect(form(page, 'archive').locator('input, select')).toHaveCount(0);
-  // A viewer has no fields, so the heading gets the focus.
+  // A viewer's form has no fields, so the heading gets the focus.
   await expect(page.getByRole('heading', { name: 'Settings of archive' })).toBeFocused();
   const details = page.getByRole('button', { name: 'Details of archive' });
   await details.press('Enter');

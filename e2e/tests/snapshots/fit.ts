@@ -2,7 +2,10 @@
 import { expect, type Page } from '@playwright/test';
 import { violations } from '../browser/axe';
 
-/** Expects the screen to fit the window, tables to fit their panels, and no violations. */
+/**
+ * Expects a screen no wider than the window, tables no wider than their panels, and no
+ * accessibility violations.
+ */
 export async function fits(page: Page, screen: string, width: number): Promise<void> {
   const wide = await page.evaluate(() => document.documentElement.scrollWidth);
   expect.soft(wide, `${screen} is too wide`).toBeLessThanOrEqual(width);

@@ -3,7 +3,6 @@ import { expect, test, type Page } from '@playwright/test';
 import { replay, resultOf, type Recording } from './replay';
 import { entered, shown } from './screens';
 
-/** The parts of the answers that these tests change. */
 interface Finding {
   id: string;
   severity: string;
@@ -19,7 +18,6 @@ const report = (answers: Recording['answers']) =>
   resultOf<{ findings: Finding[] }>(answers, 'fastpath.doctor last {}');
 const status = (answers: Recording['answers']) => resultOf<Status>(answers, 'fastpath status {}');
 
-/** Opens a screen with changed answers of the router. */
 async function open(
   page: Page,
   screen: string,
@@ -37,7 +35,7 @@ const badge = (page: Page) => page.locator('nav [data-badge]');
 
 test.use({ locale: 'en-GB' });
 
-test('no good state is shown before the report is loaded', async ({ page }) => {
+test('the router is not shown as healthy before the report is loaded', async ({ page }) => {
   await replay(page, (answers) => {
     status(answers).health = [];
     report(answers).findings = report(answers).findings.filter(({ severity }) => severity === 'ok');
@@ -56,7 +54,7 @@ test('no good state is shown before the report is loaded', async ({ page }) => {
   await expect(tile(page).getByRole('listitem')).toHaveText([/No problems found\.$/]);
 });
 
-test('no good state is shown without a report', async ({ page }) => {
+test('the router is not shown as healthy without a report', async ({ page }) => {
   await open(page, 'overview', (answers) => {
     status(answers).health = [];
     status(answers).doctor.last = null;
@@ -65,7 +63,7 @@ test('no good state is shown without a report', async ({ page }) => {
   await expect(tile(page).getByRole('listitem')).toHaveText([/Not known yet$/]);
 });
 
-test('tile, badge and title count conditions and findings together', async ({ page }) => {
+test('tile, badge and title count conditions and findings', async ({ page }) => {
   await open(page, 'overview', (answers) => status(answers).health.push(wan));
   await expect(tile(page).getByRole('listitem')).toHaveText([
     /Error:The Internet connection \(wan\) is down\.$/,
@@ -94,9 +92,7 @@ test('the report is printed without header and navigation', async ({ page }) => 
   await expect(page.getByRole('navigation')).toBeHidden();
 });
 
-test('an accepted finding is counted nowhere, and shown in a group of its own', async ({
-  page,
-}) => {
+test('an accepted finding is not counted, and has a separate group', async ({ page }) => {
   await open(page, 'health', (answers) => {
     for (const finding of report(answers).findings) {
       if (finding.severity === 'warning') finding.accepted = ['cfg0a1b2c'];
@@ -114,7 +110,6 @@ test('an accepted finding is counted nowhere, and shown in a group of its own', 
   await expect(tile(page).locator('[data-severity=warning]')).toHaveCount(0);
 });
 
-/** Waits until the page has read the router's state three times. */
 async function polled(page: Page): Promise<void> {
   for (let answers = 0; answers < 3; answers += 1) {
     await page.waitForResponse((response) => {
@@ -124,7 +119,7 @@ async function polled(page: Page): Promise<void> {
   }
 }
 
-test('polls keep findings folded or unfolded', async ({ page }) => {
+test('a poll keeps findings collapsed or expanded', async ({ page }) => {
   await open(page, 'health');
   const details = page.locator('details[data-finding]');
   const folded = details.and(page.locator('[data-severity=info]')).first();
@@ -136,7 +131,7 @@ test('polls keep findings folded or unfolded', async ({ page }) => {
   await expect(unfolded).not.toHaveAttribute('open');
 });
 
-test('a finding that returns is folded or unfolded as the reader left it', async ({ page }) => {
+test('a returning finding is collapsed or expanded as before', async ({ page }) => {
   let answers: Recording['answers'] = {};
   await open(page, 'health', (all) => (answers = all));
   const note = page.locator('details[data-finding][data-severity=info]').first();

@@ -24,7 +24,7 @@ for (const width of [320, 1280]) {
   });
 }
 
-test('a term has its explanation as description and in a named note', async ({ page }) => {
+test('a term is described by its explanation, which opens as a named note', async ({ page }) => {
   await replay(page);
   await entered(page);
   await page.goto('#/network');

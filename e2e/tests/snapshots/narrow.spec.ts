@@ -4,11 +4,9 @@ import { fits } from './fit';
 import { replay } from './replay';
 import { entered, screens, shown } from './screens';
 
-/** The narrowest phone, and a window that shows everything. */
 const NARROW = { width: 320, height: 640 };
 const WIDE = { width: 1280, height: 800 };
 
-/** Headings of each screen's panels. */
 const content: Record<string, readonly (string | RegExp)[]> = {
   overview: [
     ...['Summary', 'Throughput by path', 'Flows by path', 'Protection', 'Top hosts'],
@@ -48,8 +46,8 @@ const content: Record<string, readonly (string | RegExp)[]> = {
   wizard: ['Password'],
 };
 
-/** Panels hidden on a phone. The drawing's facts are also in the tables. */
-const left_out: Record<string, readonly string[]> = {
+/** Panels hidden on a phone; tables have the same content. */
+const hiddenPanels: Record<string, readonly string[]> = {
   topology: ['Network map'],
 };
 
@@ -89,43 +87,43 @@ async function open(page: Page, screen: string): Promise<void> {
   await shown(page);
 }
 
-/** Expects a part to be visible and of a useful size; returns its edges. */
-async function shownSize(part: Locator, what: string): Promise<{ left: number; right: number }> {
-  await expect.soft(part, what).toBeVisible({ timeout: 1000 });
+async function shownSize(part: Locator, name: string): Promise<{ left: number; right: number }> {
+  await expect.soft(part, name).toBeVisible({ timeout: 1000 });
   const box = (await part.isVisible()) ? await part.boundingBox() : null;
   const { x, width, height } = box ?? { x: 0, width: 0, height: 0 };
-  expect.soft(width, `width of ${what}`).toBeGreaterThan(200);
-  expect.soft(height, `height of ${what}`).toBeGreaterThan(30);
+  expect.soft(width, `width of ${name}`).toBeGreaterThan(200);
+  expect.soft(height, `height of ${name}`).toBeGreaterThan(30);
   return { left: x, right: x + width };
 }
 
-test('the list of contents covers each screen', () => {
+test('the expected headings cover each screen', () => {
   expect(Object.keys(content)).toEqual(Object.keys(screens));
 });
 
-/** The focused element after a key, and whether it is visible. */
 interface Stop {
   name: string;
   seen: boolean;
 }
 
-/** In the page: returns whether any point of the focused element is in view and not covered. */
-function lookAtFocus(): Stop | null {
+/**
+ * Runs in the page: returns the focused element, and whether any point of it is in view and not
+ * covered.
+ */
+function focusStop(): Stop | null {
   let focused = document.activeElement;
   while (focused?.shadowRoot?.activeElement) focused = focused.shadowRoot.activeElement;
   if (!focused || focused === document.body) return null;
   const words = focused.getAttribute('aria-label') ?? (focused.textContent || focused.id);
-  // A file input is hidden, and its label shows the focus outline.
+  // A hidden file input has its focus outline on the label.
   const label = focused.closest('label');
   const outlined = label && getComputedStyle(label).outlineStyle !== 'none' ? label : focused;
   const { left, top, width, height } = outlined.getBoundingClientRect();
   const shares = [0.1, 0.5, 0.9];
   const hit = (x: number, y: number) => {
     const there = document.elementFromPoint(left + width * x, top + height * y);
-    // A click on its label reaches the element, too.
     return there !== null && (focused.contains(there) || there.closest('label')?.contains(focused));
   };
-  // Hit tests skip elements that pass pointer events through, such as the chart's slider.
+  // Hit tests skip elements without pointer events, such as the chart's slider.
   const { style } = focused as HTMLElement;
   const { pointerEvents } = style;
   style.pointerEvents = 'auto';
@@ -134,25 +132,25 @@ function lookAtFocus(): Stop | null {
   return { name: `${focused.localName} “${words.trim().slice(0, 60)}”`, seen };
 }
 
-/** Upper limit of Tab stops per screen; log lines are not Tab stops. */
-const MOST_STOPS = 400;
+/** Limit of tab stops per screen. Log lines are not tab stops. */
+const MAX_STOPS = 400;
 
 async function eachStopIsSeen(page: Page): Promise<void> {
   const stops: Stop[] = [];
-  for (let n = 0; n < MOST_STOPS; n += 1) {
+  for (let n = 0; n < MAX_STOPS; n += 1) {
     await page.keyboard.press('Tab');
-    const stop = await page.evaluate(lookAtFocus);
+    const stop = await page.evaluate(focusStop);
     if (stop === null) break;
     stops.push(stop);
   }
   expect.soft(stops.length, 'stops of the header alone').toBeGreaterThan(4);
-  expect.soft(stops.length).toBeLessThan(MOST_STOPS);
+  expect.soft(stops.length).toBeLessThan(MAX_STOPS);
   const hidden = stops.filter(({ seen }) => !seen).map(({ name }) => name);
   expect.soft(hidden, 'stops that nobody sees').toEqual([]);
 }
 
 for (const [screen, panels] of Object.entries(content)) {
-  test(`${screen} at 320 px: content, width, accessibility, focus`, async ({ page }) => {
+  test(`${screen} is complete, accessible and fits at 320 px`, async ({ page }) => {
     await open(page, screen);
     const main = page.locator('main');
     for (const name of panels) {
@@ -163,7 +161,7 @@ for (const [screen, panels] of Object.entries(content)) {
       expect.soft(edges.left, `left edge of ${name}`).toBeGreaterThanOrEqual(0);
       expect.soft(edges.right, `right edge of ${name}`).toBeLessThanOrEqual(NARROW.width);
     }
-    // A table may be wider than its panel, which then scrolls.
+    // A table wider than its panel scrolls inside it.
     for (const [role, name] of within[screen] ?? []) {
       await shownSize(main.getByRole(role, { name }), `${role} ${name} on ${screen}`);
     }
@@ -172,7 +170,7 @@ for (const [screen, panels] of Object.entries(content)) {
     await fits(page, screen, NARROW.width);
     await eachStopIsSeen(page);
     await page.setViewportSize(WIDE);
-    const without = left_out[screen] ?? [];
+    const without = hiddenPanels[screen] ?? [];
     for (const name of without)
       await expect(main.getByRole('region', { name, exact: true })).toBeVisible();
     await expect(regions, `${screen} has a panel that is in no list`).toHaveCount(
@@ -182,7 +180,7 @@ for (const [screen, panels] of Object.entries(content)) {
 }
 
 for (const width of [320, 900, 1280]) {
-  test(`cells of flows have the heads of their columns, ${width} px`, async ({ page }) => {
+  test(`cells of flows match the column headers, ${width} px`, async ({ page }) => {
     await page.setViewportSize({ width, height: 800 });
     await open(page, 'flows');
     const table = page.getByRole('table', { name: 'Flows' });
@@ -202,7 +200,7 @@ for (const width of [320, 900, 1280]) {
 }
 
 for (const width of [640, 768, 1280]) {
-  test(`the state of the Overview leaves no hole, ${width} px`, async ({ page }) => {
+  test(`the state panels of the Overview leave no gap, ${width} px`, async ({ page }) => {
     await page.setViewportSize({ width, height: 800 });
     await open(page, 'overview');
     const ends = new Map<number, number>();
@@ -219,7 +217,7 @@ for (const width of [640, 768, 1280]) {
   });
 }
 
-test('flows are sorted at 320 px by a visible control', async ({ page }) => {
+test('a visible control sorts flows at 320 px', async ({ page }) => {
   await open(page, 'flows');
   const sort = page.getByRole('combobox', { name: 'Sort' });
   await expect(sort).toBeVisible();

@@ -6,7 +6,6 @@ import { entered, screens, shown } from './screens';
 
 const PHONE = { width: 360, height: 740 };
 
-/** The navigation's groups and their screens, by visible name. */
 const groups = {
   Overview: ['Overview'],
   Traffic: ['Flows', 'Topology'],
@@ -18,7 +17,6 @@ const navigation = (page: Page) => page.getByRole('navigation', { name: 'Screens
 const link = (page: Page, name: string) =>
   navigation(page).getByRole('link', { name, exact: true });
 
-/** Opens a screen and returns violations of the page's policy. */
 async function open(
   page: Page,
   screen = 'overview',
@@ -41,7 +39,6 @@ async function open(
   return refused;
 }
 
-/** Expects a target that is large enough for a finger. */
 async function touchable(target: Locator): Promise<void> {
   const box = await target.boundingBox();
   expect(box?.width).toBeGreaterThanOrEqual(44);
@@ -64,7 +61,7 @@ for (const width of [1280, 1920]) {
   });
 }
 
-test('a widened rail stays wide', async ({ page }) => {
+test('an expanded rail stays expanded', async ({ page }) => {
   await page.setViewportSize({ width: 1280, height: 800 });
   await open(page);
   const width = async () => (await navigation(page).boundingBox())?.width ?? 0;
@@ -78,7 +75,7 @@ test('a widened rail stays wide', async ({ page }) => {
   await expect.poll(width).toBe(narrow);
 });
 
-test.describe('on a telephone', () => {
+test.describe('on a phone', () => {
   test.use({ viewport: PHONE, hasTouch: true, isMobile: true });
 
   test('the bar leads to every screen', async ({ page }) => {
@@ -105,7 +102,7 @@ test.describe('on a telephone', () => {
     expect(refused).toEqual([]);
   });
 
-  test('a touch next to a sheet closes it', async ({ page }) => {
+  test('a tap outside a sheet closes it', async ({ page }) => {
     await open(page);
     await navigation(page).getByRole('button', { name: 'Settings' }).tap();
     await expect(page.getByRole('dialog', { name: 'Settings' })).toBeVisible();
@@ -115,7 +112,7 @@ test.describe('on a telephone', () => {
 
   test('the bar does not cover the last line of a screen', async ({ page }) => {
     await open(page, 'system');
-    // Wait while arriving answers make the screen longer.
+    // Answers that arrive late make the screen longer.
     const below = async () => {
       await page.evaluate(() => window.scrollTo(0, document.documentElement.scrollHeight));
       const bar = await navigation(page).boundingBox();

@@ -5,7 +5,7 @@ import { expect, test, type Page } from '@playwright/test';
 import { replay } from './replay';
 import { entered, fontLoaded, long, screens, shown } from './screens';
 
-/** Half of each length: moved lines are still detected, and the pictures stay small. */
+/** Half of the size keeps the pictures small and still shows moved lines. */
 const SCALE = 0.5;
 const HEIGHT = 640;
 const DRAWN_MS = 300;
@@ -21,8 +21,11 @@ const looks = [
 const LINE = '<span style="font: 16px system-ui; background: white">Ångström 0123 → fjord</span>';
 const LETTERS = fileURLToPath(new URL('pictures/letters.png', import.meta.url));
 
-/** Another browser or font renders letters differently, which makes pictures incomparable. */
-async function lettersAreTheSame(page: Page): Promise<boolean> {
+/**
+ * Returns whether browser and font render letters as in the pictures. Otherwise a comparison is
+ * useless.
+ */
+async function rendersSameLetters(page: Page): Promise<boolean> {
   await page.setContent(LINE);
   const drawn = await page.locator('span').screenshot();
   if (process.env['RENEW']) {
@@ -32,12 +35,10 @@ async function lettersAreTheSame(page: Page): Promise<boolean> {
   return existsSync(LETTERS) && drawn.equals(readFileSync(LETTERS));
 }
 
-/** Waits until the page has drawn its last answer and stopped moving; returns its height. */
 async function settledHeight(page: Page): Promise<number> {
   let height = 0;
   const unchanged = async () => {
     const before = height;
-    // The page draws the last answer when idle.
     height = await page.evaluate(async (ms) => {
       await new Promise((done) => setTimeout(() => requestIdleCallback(done), ms));
       return document.body.scrollHeight;
@@ -49,17 +50,20 @@ async function settledHeight(page: Page): Promise<number> {
 }
 
 /**
- * Makes the window as high as the page, and reloads. Chromium renders areas below the window at any
- * time, which shifts thin lines by fractions of a pixel.
+ * Makes the window as high as the page, and reloads it. Chromium pre-renders areas below the window
+ * at varying times, which shifts thin lines by fractions of a pixel.
  */
-async function wholeInView(page: Page, width: number): Promise<void> {
+async function fitWindow(page: Page, width: number): Promise<void> {
   const height = Math.max(HEIGHT, await settledHeight(page));
   await page.setViewportSize({ width, height });
   await page.reload();
 }
 
-/** Forces a full repaint: a part moved by a fraction of a pixel may keep its old dotted lines. */
-async function drawnAgain(page: Page): Promise<void> {
+/**
+ * Forces a full repaint, because a part that moved by a fraction of a pixel may keep old dotted
+ * lines.
+ */
+async function repaint(page: Page): Promise<void> {
   const frames = () =>
     page.evaluate(
       () => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))),
@@ -70,18 +74,17 @@ async function drawnAgain(page: Page): Promise<void> {
   await frames();
 }
 
-/** Compares a whole screen of any length. */
 async function picture(page: Page, name: string): Promise<void> {
   const window = page.viewportSize()?.height ?? 0;
   expect(await settledHeight(page), 'the page is in the window').toBeLessThanOrEqual(window);
-  await drawnAgain(page);
+  await repaint(page);
   const same = () =>
     expect(page).toHaveScreenshot(`${name}.png`, {
       fullPage: true,
       scale: 'device',
       timeout: 15_000,
     });
-  // Answers that were lost while the page looked for the router are requested again.
+  // The page repeats calls whose answers were lost while it reconnected.
   await expect(same).toPass({ timeout: 3 * ASKED_MS, intervals: [ASKED_MS] });
 }
 
@@ -93,8 +96,8 @@ for (const { look, locale, colorScheme, width } of looks) {
 
     test.beforeEach(async ({ page }) => {
       await page.emulateMedia({ reducedMotion: 'reduce', colorScheme: 'light' });
-      const why = 'this browser draws letters otherwise than the one of the pictures (--renew)';
-      test.skip(!(await lettersAreTheSame(page)), why);
+      const why = 'this browser renders letters differently from the pictures (--renew)';
+      test.skip(!(await rendersSameLetters(page)), why);
       await page.emulateMedia({ reducedMotion: 'reduce', colorScheme });
     });
 
@@ -120,7 +123,7 @@ for (const { look, locale, colorScheme, width } of looks) {
           await expect(page.locator('main [aria-busy=true]')).toHaveCount(0, { timeout: 15_000 });
         };
         await complete();
-        await wholeInView(page, width);
+        await fitWindow(page, width);
         await complete();
         await picture(page, `${look}-${screen}`);
         expect(unknown, 'questions that were not recorded (run --record)').toEqual([]);

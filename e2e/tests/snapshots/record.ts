@@ -7,10 +7,13 @@ import { CONFIGS, keyOf, LOG, RECORDING, resultOf, type Recording } from './repl
 import { rows } from './rows';
 import { screens, shown } from './screens';
 
-/** A screen is complete after this time without a new request. */
+/** A screen counts as complete after this time without a new request. */
 const QUIET_MS = 5000;
 
-/** Records the router's answers from now on; the first answer to a call counts. */
+/**
+ * Records the first answer to each call. Returns a function that reports whether all calls are
+ * answered.
+ */
 function listen(page: Page, answers: Recording['answers'], asked: Set<string>): () => boolean {
   const waiting = new Set<unknown>();
   let newest = Date.now();
@@ -23,7 +26,6 @@ function listen(page: Page, answers: Recording['answers'], asked: Set<string>): 
     waiting.add(request);
     newest = Date.now();
   });
-  // Navigation to the next screen cancels requests in flight.
   page.on('requestfailed', (request) => waiting.delete(request));
   page.on('response', (response) => {
     const { pathname } = new URL(response.url());
@@ -42,11 +44,10 @@ function listen(page: Page, answers: Recording['answers'], asked: Set<string>): 
   return () => waiting.size === 0 && Date.now() - newest > QUIET_MS;
 }
 
-/** Duration of the traffic for the chart. */
 const BULK_MS = 40_000;
 
-/** Makes the history end with the current values, so that later polls change nothing. */
-function together(answers: Recording['answers']): void {
+/** Ends the history with the current values, so that later polls change nothing. */
+function endHistoryNow(answers: Recording['answers']): void {
   const of = (start: string) =>
     resultOf(answers, Object.keys(answers).find((each) => each.startsWith(start)) ?? '');
   const { now_ms, paths } = of('fastpath status') as {
@@ -58,8 +59,8 @@ function together(answers: Recording['answers']): void {
   history.rows = [...history.rows.filter(([at]) => (at ?? 0) < now_ms - 200), now];
 }
 
-/** Keeps all configurations once and the longest log, instead of the parts that calls request. */
-function united(answers: Recording['answers']): Recording['answers'] {
+/** Merges the configurations of all calls into one answer, and keeps only the longest log. */
+function merged(answers: Recording['answers']): Recording['answers'] {
   const configs = {};
   let log: unknown[] = [];
   const others = Object.entries(answers).filter(([key]) => {
@@ -76,7 +77,7 @@ function united(answers: Recording['answers']): Recording['answers'] {
   return { ...Object.fromEntries(others), ...all };
 }
 
-async function evening(lan: Lan): Promise<void> {
+async function startTraffic(lan: Lan): Promise<void> {
   await lan.download(hosts.isp, '900k');
   await lan.download(hosts.h20, '400k');
   const curl = 'exec curl -gsS -o /dev/null --limit-rate';
@@ -87,7 +88,7 @@ async function evening(lan: Lan): Promise<void> {
 test('records the answers for every screen', async ({ page, lan, router }) => {
   test.setTimeout(900_000);
   const answers: Recording['answers'] = {};
-  await router.inLine(`	option block '1'
+  await router.inspectInline(`	option block '1'
 
 config policy
 	option name 'cameras'
@@ -108,8 +109,7 @@ config export 'lab'
 	option enabled '0'
 	option host '2001:db8:10::11'`);
   await lan.begin('h10', 'collector', 'exec socat -u UDP-RECV:4739 CREATE:/dev/null');
-  await evening(lan);
-  // The screens show the doctor's last report.
+  await startTraffic(lan);
   await router.run('fastpathctl doctor >/dev/null || true');
   const report = () => router.run('fastpathctl --json status');
   await expect.poll(report, { timeout: 60_000 }).toContain('"worst"');
@@ -131,9 +131,9 @@ config export 'lab'
     asked[screen] = [...questions].sort();
   }
   await expect.poll(() => Object.keys(answers).length).toBeGreaterThan(20);
-  const entries = Object.entries(united(answers)).sort(([a], [b]) => (a < b ? -1 : 1));
+  const entries = Object.entries(merged(answers)).sort(([a], [b]) => (a < b ? -1 : 1));
   const sorted = Object.fromEntries(entries);
-  together(sorted);
+  endHistoryNow(sorted);
   const recording: Recording = { at_ms: begun + BULK_MS, answers: sorted, asked };
   writeFileSync(RECORDING, `${rows(recording)}\n`);
 });

@@ -4,19 +4,17 @@ import { extname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Page, Route } from '@playwright/test';
 
-/** A gateway's answers by object, method and arguments. */
+/** A recording of a gateway's answers by object, method and arguments. */
 export interface Recording {
-  /** The browser's clock during the recording. */
   at_ms: number;
   answers: Record<string, unknown>;
-  /** The calls that each screen makes when opened. */
   asked: Record<string, string[]>;
 }
 
 export const RECORDING = fileURLToPath(new URL('answers.json', import.meta.url));
-/** Key of all configurations; a call requests some of them. */
+/** Key of the answer with all configurations; a call requests some of them. */
 export const CONFIGS = 'fastpath.change get {}';
-/** Key of the whole log; a call requests a number of lines. */
+/** Key of the answer with the whole log; a call requests a number of lines. */
 export const LOG = 'log read {}';
 const PAGE = fileURLToPath(new URL('../../../ui/dist/', import.meta.url));
 
@@ -28,13 +26,12 @@ const types: Record<string, string> = {
 };
 
 export interface Replay {
-  /** Calls without a recorded answer. */
   unknown: string[];
-  /** Returns the screen's calls that have not been answered since the page was loaded. */
+  /** Returns the calls of a screen that were not answered since the last navigation. */
   awaited: (screen: string) => string[];
 }
 
-/** Returns the key of a call. Login arguments are left out, as they contain the password. */
+/** Returns the key of a call, without the arguments of a login, which contain the password. */
 export function keyOf(object: string, method: string, args: object): string {
   return `${object} ${method} ${method === 'login' ? '{}' : JSON.stringify(args)}`;
 }
@@ -43,7 +40,6 @@ export function resultOf<T>(answers: Recording['answers'], key: string): T {
   return (answers[key] as { result: [number, T] }).result[1];
 }
 
-/** Returns the part of CONFIGS or LOG that a call requests. */
 function part(answers: Recording['answers'], call: string, args: object): unknown {
   const { configs, lines } = args as { configs?: string[]; lines?: number };
   if (call === CONFIGS && configs) {
@@ -81,7 +77,6 @@ export async function replay(
     const json = { jsonrpc: '2.0', id, ...(known ?? { result: [5] }) };
     return route.fulfill({ json });
   };
-  // A reloaded page repeats its calls.
   page.on('request', (request) => {
     if (request.isNavigationRequest()) answered.clear();
   });

@@ -4,15 +4,13 @@ import { join } from 'node:path';
 import type { Reporter, TestCase, TestResult } from '@playwright/test/reporter';
 
 interface Seen {
-  /** Name of the picture in the repository, without extension. */
   name: string;
-  /** Which of `old`, `new` and `difference` exist. */
   parts: string[];
 }
 
 const kinds = { expected: 'old', actual: 'new', diff: 'difference' } as const;
 
-/** Reporter of a page with the old and new pictures and their differences. */
+/** Reporter that writes a page with the old and new pictures and their differences. */
 export default class Review implements Reporter {
   private readonly folder = join(process.env['REPORTS'] ?? '../build/reports', 'snapshots');
   private readonly seen: Seen[] = [];

@@ -4,8 +4,8 @@
 const WIDTH = 200;
 
 /**
- * Formats JSON with a value per line if it fits, or else with a line per element. A changed answer
- * then differs only in the lines that changed.
+ * Formats JSON with one value per line if it fits, else one element per line. A diff then shows
+ * only the changed values.
  */
 export function rows(value: unknown, indent = ''): string {
   const line = JSON.stringify(value);

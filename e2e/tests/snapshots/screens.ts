@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import { expect, type Page } from '@playwright/test';
 
-/** Every screen and its parts, with their address in the page. */
+/** Addresses of every screen and its parts. */
 export const screens: Record<string, string> = {
   overview: 'overview',
   flows: 'flows',
@@ -23,21 +23,22 @@ export const screens: Record<string, string> = {
 /** The screen with the most kinds of elements; the short tier tests only this one per look. */
 export const REPRESENTATIVE = 'overview';
 
-/** Tags a screen of a look that the short tier covers with the representative screen. */
+/**
+ * Tags a test as long unless it is in the short tier, which covers whole looks or one screen of
+ * each.
+ */
 export const long = (whole: boolean, screen: string) => ({
   tag: whole || screen === REPRESENTATIVE ? [] : ['@long'],
 });
 
 const session = JSON.stringify({ session: '1'.repeat(32), user: 'root' });
 
-/** Stores a session, as after a login. */
 export async function entered(page: Page): Promise<void> {
   await page.addInitScript((stored) => {
     sessionStorage.setItem('fastpath.session', stored);
   }, session);
 }
 
-/** Waits until the screen has the answers to its calls. */
 export async function shown(page: Page): Promise<void> {
   await expect(page.locator('main').locator('.panel:visible, [role=table]').first()).toBeVisible();
   await expect(page.locator('main .waiting')).toHaveCount(0, { timeout: 60_000 });

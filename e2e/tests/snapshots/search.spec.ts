@@ -7,13 +7,10 @@ import { entered, screens, shown } from './screens';
 test.use({ locale: 'en-GB' });
 
 interface Opened {
-  /** Violations of the page's policy. */
   refused: string[];
-  /** Calls that the test answers, by object and method. */
   asked: string[];
 }
 
-/** Opens a screen; `answers` are for writing calls. */
 async function open(
   page: Page,
   screen: string,
@@ -52,7 +49,6 @@ const field = (page: Page) => dialog(page).getByRole('combobox', { name: LABEL }
 const options = (page: Page) => dialog(page).getByRole('option');
 const selected = (page: Page) => dialog(page).getByRole('option', { selected: true });
 
-/** Opens the search with its key, and types a text. */
 async function search(page: Page, text: string): Promise<void> {
   await page.keyboard.press('Control+k');
   await expect(field(page)).toBeFocused();
@@ -62,7 +58,7 @@ async function search(page: Page, text: string): Promise<void> {
 /** Expects the search to select this entry first, and presses Enter. */
 async function choose(page: Page, text: string, name: RegExp): Promise<void> {
   await search(page, text);
-  // Answers that arrive later do not change the selection, so type the text again.
+  // Types the text again, because late answers do not change the selection.
   await expect(options(page).filter({ hasText: name }).first()).toBeVisible();
   await field(page).fill('');
   await field(page).fill(text);
@@ -99,7 +95,7 @@ test('screens are found and shown by keyboard alone', async ({ page }) => {
   expect(refused).toEqual([]);
 });
 
-test('an answer keeps the selected entry, and keeps it in view', async ({ page }) => {
+test('an answer keeps the selected entry, in view', async ({ page }) => {
   await open(page, 'flows');
   let answer = () => {};
   const asked = new Promise<void>((done) => (answer = done));
@@ -157,7 +153,6 @@ test('a panel is found by its heading, and is brought into view', async ({ page 
 
 test('a label is focused on its own screen, not on the previous one', async ({ page }) => {
   await open(page, 'system');
-  // Give the screen that is left the same heading.
   const left = page.getByRole('heading', { level: 2, name: 'Users' });
   await left.evaluate((each) => (each.textContent = 'Maintenance'));
   await choose(page, 'maintenance', /^Maintenance/);
@@ -169,7 +164,7 @@ test('a label is focused on its own screen, not on the previous one', async ({ p
 test('a search that is reopened right after Escape stays open', async ({ page }) => {
   await open(page, 'overview');
   await search(page, 'topo');
-  // Close and reopen in one task, before the close event.
+  // Closes and reopens the search in one task, before the close event.
   await page.evaluate(() => {
     document.querySelector<HTMLDialogElement>('dialog[open]')?.close();
     const init = { key: 'k', ctrlKey: true, bubbles: true, composed: true };
@@ -185,7 +180,7 @@ test('a host leads to its flows, other text to flows that contain it', async ({ 
   await open(page, 'overview');
   const host = /^(?!Show flows with).*10\.10\.10\.10/;
   await search(page, '10.10.10.1');
-  // Answers do not change the selection, but the next letter does.
+  // Late answers keep the selection; typing changes it.
   await expect(options(page).filter({ hasText: host })).toBeVisible();
   await page.keyboard.type('0');
   await expect(selected(page)).toHaveText(host);
@@ -231,7 +226,6 @@ test('the last change is undone after a review', async ({ page }) => {
   });
   await choose(page, 'undo', /^Undo the last change/);
   await expect(page.getByRole('button', { name: 'Review and apply' })).toBeVisible();
-  // The edits survive a reload.
   await expect(page).toHaveURL(/#\/system\?undo=7$/);
   await page.reload();
   await shown(page);
@@ -249,7 +243,6 @@ test('theme, language and help are commands', async ({ page }) => {
   await expect(page.locator('.fastpath')).toHaveAttribute('data-scheme', 'dark');
   await choose(page, 'shortcuts', /^Shortcuts and glossary/);
   await expect(page.getByRole('dialog', { name: 'Keyboard shortcuts' })).toBeVisible();
-  // The key does nothing while another dialog is open.
   await page.keyboard.press('Control+k');
   await expect(dialog(page)).toHaveCount(0);
   await page.keyboard.press('Escape');
@@ -293,7 +286,7 @@ for (const { colorScheme, locale, width } of [
   test.describe(`${colorScheme}, ${locale}, ${width} px`, () => {
     test.use({ colorScheme, locale, viewport: { width, height: 740 } });
 
-    test('the search is accessible and fits', async ({ page }) => {
+    test('the search is accessible and fits into the window', async ({ page }) => {
       const { refused } = await open(page, 'overview');
       for (const text of ['', 'e', 'nothing like this']) {
         await search(page, text);

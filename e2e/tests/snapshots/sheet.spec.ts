@@ -13,7 +13,6 @@ async function open(page: Page, screen: string, width: number): Promise<void> {
   await shown(page);
 }
 
-/** Returns the label of the focused element. */
 const focused = (page: Page) =>
   page.evaluate(() => {
     const { activeElement: at } = document;
@@ -26,14 +25,14 @@ const rows = {
 };
 
 for (const [screen, row] of Object.entries(rows)) {
-  test(`details on ${screen} are a dialog on a telephone`, async ({ page }) => {
+  test(`details on ${screen} are a dialog on a phone`, async ({ page }) => {
     await open(page, screen, 390);
     const button = page.getByRole('button', { name: row });
     await button.click();
     const dialog = page.getByRole('dialog');
     await expect(dialog).toBeVisible();
     await expect(dialog.getByRole('button', { name: 'Close' })).toBeFocused();
-    // Tab keeps the focus in the dialog or the browser's own controls.
+    // Tab keeps the focus inside the dialog or in the browser's own controls.
     for (let n = 0; n < 12; n += 1) {
       await page.keyboard.press('Tab');
       const outside = await page.evaluate(
@@ -48,7 +47,6 @@ for (const [screen, row] of Object.entries(rows)) {
     await expect(button).toBeFocused();
     await button.click();
     await expect(dialog).toBeVisible();
-    // Tap on the visible part of the list.
     await page.mouse.click(195, 60);
     await expect(dialog).toHaveCount(0);
     await expect(page).not.toHaveURL(/flow=|alert=/);

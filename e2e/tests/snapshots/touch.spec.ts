@@ -4,7 +4,7 @@ import { replay } from './replay';
 import { entered, screens, shown } from './screens';
 
 /** Minimum width and height of a tap target, in CSS pixels. */
-const LEAST = 44;
+const MIN_PX = 44;
 
 test.use({
   locale: 'en-GB',
@@ -24,8 +24,8 @@ async function open(page: Page, screen: string): Promise<void> {
 }
 
 /**
- * In the page: returns the controls that are smaller. A control's label counts as part of it. Links
- * in a sentence are exempt (as in WCAG 2.5.8), since they would push the lines apart.
+ * Runs in the page: returns the controls that are smaller than `least`, including their labels.
+ * Links in a sentence are exempt, as in WCAG 2.5.8.
  */
 function small(least: number): string[] {
   const root = document.querySelector('.fastpath')?.getRootNode() as Document;
@@ -42,9 +42,9 @@ function small(least: number): string[] {
   };
   const size = (each: HTMLElement) => {
     const labels = each instanceof HTMLInputElement ? [...(each.labels ?? [])] : [];
-    // Only a surrounding label is a tap target; text above a field is not.
+    // Only a surrounding label is a tap target, not text above a field.
     const around = labels.filter((label) => label.contains(each));
-    // The whole row of a flow is a tap target; its button is for keys and screen readers.
+    // The whole row of a flow is a tap target.
     const cell = each.closest('[role=cell]');
     const row = cell ? each.closest('[role=row]') : null;
     const parts = [each, ...around, ...(row ? [row] : [])];
@@ -56,7 +56,6 @@ function small(least: number): string[] {
     .filter((each) => seen(each) && !inSentence(each))
     .flatMap((each) => {
       const [width, height] = size(each);
-      // Tolerate rounding of rem.
       if (width >= least - 0.01 && height >= least - 0.01) return [];
       const name = each.getAttribute('aria-label') ?? each.textContent?.trim().slice(0, 40);
       return [`${each.localName} “${name}” ${Math.round(width)}×${Math.round(height)}`];
@@ -66,13 +65,13 @@ function small(least: number): string[] {
 test('rows of flows are tall enough on a tablet', async ({ page }) => {
   await page.setViewportSize({ width: 900, height: 740 });
   await open(page, 'flows');
-  expect(await page.evaluate(small, LEAST)).toEqual([]);
+  expect(await page.evaluate(small, MIN_PX)).toEqual([]);
 });
 
 for (const screen of Object.keys(screens)) {
-  test(`tap targets on ${screen} are at least ${LEAST} px`, async ({ page }) => {
+  test(`tap targets on ${screen} are at least ${MIN_PX} px`, async ({ page }) => {
     await open(page, screen);
-    expect(await page.evaluate(small, LEAST)).toEqual([]);
+    expect(await page.evaluate(small, MIN_PX)).toEqual([]);
     const wide = await page.evaluate(() => document.documentElement.scrollWidth);
     expect(wide).toBeLessThanOrEqual(360);
   });

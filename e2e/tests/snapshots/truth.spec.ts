@@ -3,7 +3,6 @@ import { expect, test, type Page } from '@playwright/test';
 import { replay } from './replay';
 import { entered, shown } from './screens';
 
-/** The parts of `fastpath status` that these tests change. */
 interface Status {
   now_ms: number;
   local_flows: number;
@@ -21,7 +20,6 @@ interface Status {
 
 const DAY_MS = 24 * 3600 * 1000;
 
-/** Opens a screen of a router whose status differs from the recording. */
 async function open(
   page: Page,
   screen: string,
@@ -56,14 +54,14 @@ test('local flows have their own row on Overview', async ({ page }) => {
   await open(page, 'overview');
   const panel = page.getByRole('region', { name: 'Flows by path' });
   await expect(panel.getByRole('row', { name: /^Local 5 not forwarded/ })).toBeVisible();
-  // The bar has forwarded flows only, which are all on the flowtable.
+  // The bar shows forwarded flows only, all of which are on the flowtable.
   await expect(panel.locator('.meter span')).toHaveCount(1);
   await expect(panel.locator('.meter .path-flowtable')).toHaveCount(1);
   await panel.getByRole('link', { name: 'Local' }).click();
   await expect(page).toHaveURL(/flows\?local=1/);
 });
 
-test('ended flows count for no path, and are shown on request', async ({ page }) => {
+test('ended flows are not counted for a path, and are shown on request', async ({ page }) => {
   const ended = (status: Status) => (status.ended_flows = 30);
   await open(page, 'overview', ended);
   const panel = page.getByRole('region', { name: 'Flows by path' });
@@ -84,7 +82,7 @@ for (const screen of ['overview', 'protection']) {
   const state = (page: Page) => page.locator('[data-ips]');
   const colour = (page: Page) => state(page).evaluate((tag) => getComputedStyle(tag).color);
 
-  test(`${screen}: test rules do not protect`, async ({ page }) => {
+  test(`${screen}: built-in test rules are not shown as protection`, async ({ page }) => {
     await open(page, screen);
     await expect(state(page)).toHaveText(/Inline · test rules only/);
     const amber = await colour(page);
@@ -94,7 +92,7 @@ for (const screen of ['overview', 'protection']) {
     await expect(state(page)).toHaveCSS('color', amber);
   });
 
-  test(`${screen}: a fresh rule set protects, an old one does not`, async ({ page, context }) => {
+  test(`${screen}: only a recent rule set is shown as protection`, async ({ page, context }) => {
     await open(page, screen, (status) => (status.ips.rules_ms = status.now_ms - DAY_MS));
     await expect(state(page)).toHaveText(/Protecting · inline/);
     const green = await colour(page);
@@ -112,7 +110,7 @@ for (const [screen, panels] of [
   ['flows', 2],
   ['topology', 1],
 ] as const) {
-  test(`${screen}: what a stopped daemon was never asked is not known`, async ({ page }) => {
+  test(`${screen}: a stopped daemon’s unread values are unknown`, async ({ page }) => {
     let answers: Record<string, unknown> = {};
     await replay(page, (all) => (answers = all));
     await entered(page);
@@ -128,7 +126,7 @@ for (const [screen, panels] of [
   });
 }
 
-test('an engine without a configuration is starting', async ({ page }) => {
+test('an engine that waits for the configuration is shown as starting', async ({ page }) => {
   await open(page, 'overview', ({ engine }) => {
     engine.active = engine.wanted = 'off';
     engine.why = 'waiting for the configuration';
@@ -175,7 +173,7 @@ test('the title shows new alerts and a pending change', async ({ page }) => {
 });
 
 test('areas of the chart differ without colour', async ({ page }) => {
-  // Record fill patterns as the set of pixels that differ from the most frequent colour.
+  // Records each fill pattern as the set of pixels that differ from its most frequent colour.
   await page.addInitScript(() => {
     const tiles: string[] = [];
     Object.assign(globalThis, { tiles });

@@ -5,7 +5,6 @@ import { entered, screens, shown } from './screens';
 
 test.use({ locale: 'en-GB' });
 
-/** Opens a screen with a read-only account. */
 async function open(page: Page, screen: string): Promise<void> {
   await replay(page, (answers) => {
     for (const key of Object.keys(answers).filter((each) => each.startsWith('session access '))) {

@@ -25,11 +25,11 @@ const cell = (page: Page, port: string, vid: number) =>
 const choice = (page: Page, port: string, vid: number, member: string) =>
   page.getByRole('radio', { name: `${port}, VLAN ${vid}: ${member}`, exact: true });
 
-test('a cell takes each membership, and names the VLAN that the port leaves', async ({ page }) => {
+test('a cell sets each membership and names the VLAN that the port leaves', async ({ page }) => {
   await open(page);
   const lan3 = cell(page, 'lan3', 20);
   await expect(lan3).toHaveText('–');
-  // The port leaves the other VLAN only while it is untagged in this one.
+  // The port leaves the other VLAN only if it is untagged in this VLAN.
   for (const [words, other, left] of [
     ['tagged', 'u*', ''],
     ['untagged', '', 'leaves VLAN 10'],
@@ -56,7 +56,6 @@ test('keys set memberships and move through the table', async ({ page }) => {
   await expect(lan3).toBeFocused();
   await page.keyboard.press('ArrowLeft');
   await expect(lan3).toHaveAttribute('data-member', 'u*');
-  // Keys with Alt belong to the browser.
   for (const key of ['ArrowRight', 't', 'Delete']) {
     const left = await lan3.evaluate((cell, key) => {
       const down = { key, altKey: true, bubbles: true, cancelable: true };
@@ -70,7 +69,6 @@ test('keys set memberships and move through the table', async ({ page }) => {
   await page.keyboard.press('t');
   await expect(lan3).toHaveAttribute('data-member', 't');
   await expect(cell(page, 'lan3', 10)).toHaveAttribute('data-member', 'u*');
-  // A port can be untagged in one VLAN only.
   await page.keyboard.press('u');
   await expect(lan3).toHaveAttribute('data-member', 'u*');
   await expect(cell(page, 'lan3', 10)).toHaveAttribute('data-member', '');
@@ -81,7 +79,7 @@ test('keys set memberships and move through the table', async ({ page }) => {
   await expect(lan3).toBeFocused();
 });
 
-test('the form of a VLAN takes the focus, and returns it', async ({ page }) => {
+test('the form of a VLAN gets the focus and returns it', async ({ page }) => {
   await open(page);
   for (const [opener, form, field] of [
     ['Add VLAN', 'New VLAN', 'VLAN ID'],
@@ -144,7 +142,7 @@ test('twelve ports fit into 1280 px, and are stacked at 320 px', async ({ page }
   }
 });
 
-test('a port forward stays unfolded while it is edited', async ({ page }) => {
+test('a port forward stays expanded while it is edited', async ({ page }) => {
   await replay(page);
   await entered(page);
   await page.goto('#/firewall');

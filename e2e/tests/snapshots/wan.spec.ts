@@ -12,7 +12,7 @@ for (const [locale, said] of Object.entries(words)) {
   test.describe(locale, () => {
     test.use({ locale });
 
-    test('a connection shows how long it has been up', async ({ page }) => {
+    test('a connection shows its uptime', async ({ page }) => {
       await replay(page);
       await entered(page);
       await page.goto('#/wan');

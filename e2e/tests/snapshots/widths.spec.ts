@@ -4,7 +4,7 @@ import { fits } from './fit';
 import { replay } from './replay';
 import { entered, long, screens, shown } from './screens';
 
-/** With LOOKS=FOLDER, every screen is also saved there as a picture at every width. */
+/** With LOOKS=FOLDER, the test also saves a picture of every screen at every width there. */
 const drawn = process.env['LOOKS'];
 
 // narrow.spec.ts covers 320 px in English with the light theme.

@@ -9,7 +9,6 @@ const read = (file: string) => readFileSync(join(app, file), 'utf8');
 const json = (file: string) => JSON.parse(read(file)) as unknown;
 
 interface Entry {
-  /** Absent for a screen that has an address but no menu entry. */
   title?: string;
   order: number;
   action: { type: string; path?: string };
@@ -51,7 +50,7 @@ describe('the menu', () => {
   });
 });
 
-/** Returns msgid → msgstr of a PO file with one line per message, as LuCI writes them. */
+/** Returns msgid → msgstr of a PO file with one line per message. */
 function messages(file: string): Map<string, string> {
   const found = read(file).matchAll(/^msgid "(.+)"\nmsgstr "(.*)"$/gm);
   return new Map([...found].map((match) => [match[1] ?? '', match[2] ?? '']));
@@ -61,7 +60,7 @@ describe('the texts that LuCI shows', () => {
   const views = readdirSync(join(app, 'htdocs'), { recursive: true })
     .map((file) => join('htdocs', String(file)))
     .filter((file) => file.endsWith('.js'));
-  // The same texts as LuCI's build/i18n-scan.pl: titles, descriptions, and strings in _('…').
+  // The texts that LuCI's build/i18n-scan.pl finds: titles, descriptions, and strings in _('…').
   const used = [
     ...Object.values(menu).flatMap((entry) => entry.title ?? []),
     ...Object.values(acl).map((group) => group.description),
@@ -87,7 +86,7 @@ describe('the texts that LuCI shows', () => {
   });
 });
 
-it('turns off LuCI’s minifiers, which break the page', () => {
+it('LuCI’s minifiers, which break the page, are off', () => {
   const makefile = read('Makefile');
   expect(makefile).toMatch(/^LUCI_MINIFY_JS:=0$/m);
   expect(makefile).toMatch(/^LUCI_MINIFY_CSS:=0$/m);

@@ -15,14 +15,14 @@ const acl = JSON.parse(readFileSync(aclFile, 'utf8')) as Record<
   { description: string; read: Group; write: Group }
 >;
 
-/** Calls that change something on the router; all other calls only read. */
+/** Writing calls; all other calls only read. */
 const writes = [
   ...['engine', 'flush', 'block_release', 'reinspect', 'rules_update'].map(
     (each) => `fastpath ${each}`,
   ),
   'fastpath.access hash',
   'fastpath.doctor fix',
-  // Makes the router send packets to any address.
+  // Sends packets to an arbitrary address.
   'fastpath.doctor pmtu',
   'file exec',
   ...['reboot', 'upgrade_clean', 'upgrade_start', 'upgrade_test'].map((each) => `rpc-sys ${each}`),
@@ -31,21 +31,20 @@ const writes = [
   'rpc-sys password_set',
 ];
 
-/** Calls allowed without a session. */
 const open = ['session login', 'fastpath.access begin', 'fastpath.access login'];
 
 const files = readdirSync(source, { recursive: true })
   .map(String)
   .filter((file) => /\.(svelte|ts)$/.test(file) && !/\.test\.ts$/.test(file));
 
-/** Patterns of the page's calls, each with a function that returns object and method. */
+/** Patterns of calls in the sources, each with a function that returns object and method. */
 const ways: [pattern: RegExp, named: (parts: string[]) => string][] = [
   [/\bapi\s*\.call\(\s*'(\w+)'/g, ([method]) => `fastpath ${method}`],
   [/\bubus\s*\.call\(\s*'([\w.-]+)',\s*'(\w+)'/g, ([object, method]) => `${object} ${method}`],
   [/\bapi\s*\.request\(\s*'([\w.-]+)',\s*'(\w+)'/g, ([object, method]) => `${object} ${method}`],
 ];
 
-/** Number of calls with a variable method, by file: the calls above go through these. */
+/** Number of calls with a variable method by file; the calls above go through them. */
 const passages: Record<string, number> = {
   'lib/api/fastpath.ts': 2,
   'lib/form/change.svelte.ts': 1,
@@ -67,14 +66,14 @@ const granted = (group: Group) =>
     methods.map((method) => `${object} ${method}`),
   );
 
-/** Read-only methods for monitoring, which the page does not call. */
+/** Read-only methods for monitoring systems, not for the page. */
 const monitoring = ['fastpath metrics'];
 
-/** Scripts with the same rights use more methods of these objects than the page. */
+/** Scripts with these rights use more methods of these objects than the page. */
 const whole = (call: string) => call.startsWith('fastpath.');
 
 describe('luci-app-fastpath.json', () => {
-  /** Configuration files contain passwords, for example in the URL of a rule source. */
+  /** Configuration files contain passwords, for example in URLs of rule sources. */
   it('never grants access to rpcd’s uci object', () => {
     for (const { read, write } of Object.values(acl)) {
       expect([...Object.keys(read.ubus), ...Object.keys(write.ubus)]).not.toContain('uci');
@@ -89,12 +88,12 @@ describe('luci-app-fastpath.json', () => {
     expect(Object.keys(acl)).toEqual(['luci-app-fastpath']);
     expect(Object.keys(group)).toEqual(['description', 'read', 'write']);
     expect(group.description).not.toBe('');
-    // Reads go through fastpath.change, which masks the passwords in configuration files.
+    // Files are read over fastpath.change, which masks passwords.
     expect(Object.keys(group.read)).toEqual(['ubus']);
     expect(Object.keys(group.write)).toEqual(['cgi-io', 'file', 'ubus', 'uci']);
   });
 
-  it('lets a writer run one program and write two files', () => {
+  it('allows writers to run one program and write two files', () => {
     const restore = '/sbin/sysupgrade --restore-backup /tmp/backup.tar.gz';
     expect(group.write).toMatchObject({
       'cgi-io': { backup: ['read'], upload: ['write'] },
@@ -106,7 +105,7 @@ describe('luci-app-fastpath.json', () => {
     });
   });
 
-  it('grants a reader exactly the calls that only read', () => {
+  it('grants readers exactly the reading calls', () => {
     const reads = [...called].filter((call) => !writes.includes(call) && !open.includes(call));
     expect(granted(group.read)).toEqual(expect.arrayContaining(reads));
     expect(
@@ -119,7 +118,7 @@ describe('luci-app-fastpath.json', () => {
     expect(more.filter((call) => !whole(call) || writes.includes(call))).toEqual([]);
   });
 
-  it('grants a writer exactly the calls that change something', () => {
+  it('grants writers exactly the writing calls', () => {
     const changes = [...called].filter((call) => writes.includes(call));
     expect(granted(group.write)).toEqual(expect.arrayContaining(changes));
     const more = granted(group.write).filter((call) => !changes.includes(call));

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/** Maps ubus status codes and uhttpd's JSON-RPC errors to faults. */
 
 /**
  * Kinds of faults, by the reaction of the page:
  *
- * - `unreachable`: no answer, or none from the router; keep the known state and retry.
+ * - `unreachable`: no answer from the router; keep the last values and retry.
  * - `session`: the session is unknown or has expired; log in again.
- * - `denied`: the session is valid, but may not make this call.
+ * - `denied`: the session is valid, but lacks the right to this call.
  * - `absent`: the router answers, but the daemon does not run.
- * - `gone`: the object does not exist any more.
+ * - `gone`: the flow, block or other object of the call does not exist.
  * - `slowed`: too many wrong passwords; logins are refused for `seconds`.
  * - `failed`: the daemon refused the call or failed.
  */
@@ -16,7 +15,7 @@ export type FaultKind =
   'unreachable' | 'session' | 'denied' | 'absent' | 'gone' | 'slowed' | 'failed';
 
 export class Fault extends Error {
-  /** Seconds until a retry makes sense; 0 for an immediate retry. */
+  /** Seconds until the router accepts a retry; 0 if at once. */
   readonly seconds: number;
 
   constructor(
@@ -34,7 +33,7 @@ export class Fault extends Error {
 const RPC_OBJECT_NOT_FOUND = -32000;
 const RPC_ACCESS_DENIED = -32002;
 
-/** Names of the ubus status codes, from `ubus_strerror`. */
+/** Texts of `ubus_strerror`, by status. */
 const statusNames = [
   'Success',
   'Invalid command',
@@ -53,19 +52,17 @@ function statusName(status: number): string {
   return statusNames[status] ?? `status ${status}`;
 }
 
-/** Returns the fault for a non-zero ubus status. */
-export function faultOfStatus(status: number, what: string): Fault {
-  const text = `${what}: ${statusName(status)}`;
+export function faultOfStatus(status: number, call: string): Fault {
+  const text = `${call}: ${statusName(status)}`;
   if (status === 4) return new Fault('gone', text);
   if (status === 6) return new Fault('denied', text);
-  // The call timed out or was lost because the daemon hangs or has just died.
+  // The daemon hangs or has just died, so the call timed out or was lost.
   if (status === 7 || status === 10 || status === 3) return new Fault('absent', text);
   return new Fault('failed', text);
 }
 
-/** Returns the fault for a JSON-RPC error. */
-export function faultOfRpc(code: number, message: string, what: string): Fault {
-  const text = `${what}: ${message}`;
+export function faultOfRpc(code: number, message: string, call: string): Fault {
+  const text = `${call}: ${message}`;
   if (code === RPC_ACCESS_DENIED) return new Fault('session', text);
   if (code === RPC_OBJECT_NOT_FOUND) return new Fault('absent', text);
   return new Fault('failed', text);

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/** Typed calls of the object `fastpath` and others, and the login. */
 
 import { reasonOf, type Refused } from '../cause/cause';
 import { Fault, type FaultKind } from './errors';
@@ -8,11 +7,10 @@ import { NULL_SESSION, type Ubus } from './ubus';
 
 type Method = Exclude<keyof FastpathApi, 'tick' | 'alert'>;
 
-/** Methods of the ubus object `fastpath`, typed by their schemas. */
+/** Typed methods of the ubus object `fastpath`, and calls of other objects. */
 export class Fastpath {
   constructor(readonly ubus: Ubus) {}
 
-  /** Calls a method of `fastpath`; fails like `request`. */
   async call<M extends Method>(
     method: M,
     args: FastpathApi[M]['request'],
@@ -23,10 +21,10 @@ export class Fastpath {
   }
 
   /**
-   * Calls a method of any object. uhttpd reports a missing grant and a dead session alike, so after
-   * a refusal a second call distinguishes `denied` from `session`.
+   * Calls a method of any object. uhttpd reports a missing grant like an expired session, so a
+   * second call distinguishes `denied` from `session`.
    *
-   * @param limit timeout of the answer in milliseconds
+   * @param limit timeout in milliseconds
    */
   async request(
     object: string,
@@ -44,7 +42,7 @@ export class Fastpath {
     }
   }
 
-  /** Reports whether the session is valid: rpcd answers no other session. */
+  /** Reports whether the session is valid: rpcd answers only valid sessions. */
   private async sessionLives(): Promise<boolean> {
     const args = { scope: 'ubus', object: 'fastpath', function: 'status' };
     try {
@@ -60,18 +58,17 @@ export class Fastpath {
 /** Session timeout in seconds: an hour, as in LuCI, so that a hidden tab stays logged in. */
 const SESSION_S = 3600;
 
-/** A session, and the router's token for the user's next login in this browser. */
 export interface Login {
   session: string;
-  /** Logins with a token are throttled separately. `undefined` on older routers. */
+  /** Token of this browser, whose logins are throttled separately. Older routers send none. */
   browser: string | undefined;
 }
 
 /**
- * Logs in, uses the new session for later calls and returns it.
+ * Logs in, and uses the new session for later calls.
  *
  * @param browser the token of this user's last login in this browser
- * @throws {Fault} `denied` for a wrong name or password, `slowed` after too many of them
+ * @throws {Fault} `denied` for a wrong name or password, `slowed` if logins are throttled
  */
 export async function logIn(
   ubus: Ubus,
@@ -81,7 +78,7 @@ export async function logIn(
 ): Promise<Login> {
   ubus.session = NULL_SESSION;
   const args = { username, password, timeout: SESSION_S };
-  const reply = await ask(ubus, args, browser);
+  const reply = await requestLogin(ubus, args, browser);
   const session = reply['ubus_rpc_session'];
   if (typeof session !== 'string') throw new Fault('failed', 'login: no session');
   ubus.session = session;
@@ -89,29 +86,32 @@ export async function logIn(
   return { session, browser: typeof token === 'string' ? token : undefined };
 }
 
-/** Uses the login that counts wrong passwords, or rpcd's login if the router lacks it. */
-async function ask(
+/**
+ * Logs in over `fastpath.access`, which throttles wrong passwords, or over rpcd if the router lacks
+ * that object.
+ */
+async function requestLogin(
   ubus: Ubus,
   args: object,
   browser: string | undefined,
 ): Promise<Record<string, unknown>> {
   try {
-    // Only a page from the router's own origin can read the nonce.
-    const { nonce } = admitted(await ubus.call('fastpath.access', 'begin', {}));
+    // Only pages of the router's own origin can read the nonce.
+    const { nonce } = checked(await ubus.call('fastpath.access', 'begin', {}));
     const own = { ...args, nonce, ...(browser !== undefined && { browser }) };
-    return admitted(await ubus.call('fastpath.access', 'login', own));
+    return checked(await ubus.call('fastpath.access', 'login', own));
   } catch (fault) {
-    // The object is missing, or granted to nobody, which uhttpd reports as a missing session.
+    // uhttpd reports an object without a grant as a missing session.
     const missing = fault instanceof Fault && ['absent', 'session', 'gone'].includes(fault.kind);
     if (!missing) throw fault;
     return ubus.call('session', 'login', args);
   }
 }
 
-function admitted(reply: Record<string, unknown>): Record<string, unknown> {
+function checked(reply: Record<string, unknown>): Record<string, unknown> {
   const { error } = reply as { error?: Refused & { wait_s?: number } };
   if (!error) return reply;
-  const late = error.cause?.code === 'empty-password';
-  const kind = (!late && { denied: 'denied', wait: 'slowed' }[error.code]) || 'failed';
+  const emptyPassword = error.cause?.code === 'empty-password';
+  const kind = (!emptyPassword && { denied: 'denied', wait: 'slowed' }[error.code]) || 'failed';
   throw new Fault(kind as FaultKind, reasonOf('refusal', error), { seconds: error.wait_s ?? 0 });
 }

@@ -2,7 +2,7 @@
 import { expect, it } from 'vitest';
 import { RequestPace } from './pace';
 
-/** A clock that advances only during `sleep`. */
+/** Creates a pace with a clock that advances only during `sleep`. */
 function paced() {
   let now = 0;
   const sleep = (ms: number) => {
@@ -31,7 +31,7 @@ it('accumulates no more than one burst', async () => {
   expect(time() - 60_000).toBeCloseTo(2000 / 3, 0);
 });
 
-it('lets the next turn take the place of an aborted one', async () => {
+it('gives the token of an aborted turn to the next one', async () => {
   const { pace, time } = paced();
   for (let i = 0; i < 6; i++) await pace.turn();
   const stop = new AbortController();

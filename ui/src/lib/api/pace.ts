@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/** Rate limit of the page's requests. */
 
-/** Requests per second; a burst opens a screen without delay. */
+/** Requests per second, and a burst that opens a screen without delay. */
 const PER_SECOND = 3;
 const BURST = 6;
 
 /**
- * A token bucket: `turn()` resolves when the next request may leave. Aborted turns take no token,
- * so scrolling through a table does not queue outdated requests.
+ * Token bucket for the page's requests. `turn()` resolves when the next request may be sent.
+ * Aborted turns take no token, so scrolling through a table does not queue outdated requests.
  */
 export class RequestPace {
   private tokens = BURST;

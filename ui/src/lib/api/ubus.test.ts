@@ -5,7 +5,7 @@ import { Fault, type FaultKind } from './errors';
 import { Fastpath, logIn } from './fastpath';
 import { NULL_SESSION, Ubus } from './ubus';
 
-/** A router that gives every call the same answer and records its requests. */
+/** A router that gives each call the same answer and records the requests. */
 function router(answer: string | (() => Promise<Response>)) {
   const asked: { params: [string, string, string, object] }[] = [];
   const fetch = (_: unknown, init?: RequestInit) => {
@@ -80,7 +80,7 @@ describe('call', () => {
     expect(await kindOf(other.ubus.call('fastpath', 'status', {}))).toBe('unreachable');
   });
 
-  it('throws the reason of an aborted call, not a fault', async () => {
+  it('throws the abort reason, not a fault, for an aborted call', async () => {
     const stop = new AbortController();
     const { ubus } = router(() => {
       stop.abort();
@@ -94,7 +94,7 @@ describe('call', () => {
 const answers = (data: object) => JSON.stringify({ jsonrpc: '2.0', id: 1, result: [0, data] });
 
 describe('logIn', () => {
-  it('logs in without a session and keeps the new one', async () => {
+  it('logs in without a session and stores the new one', async () => {
     const { ubus, asked } = router(login);
     ubus.session = 'old';
     const { session, browser } = await logIn(ubus, 'root', 'secret');
@@ -106,13 +106,13 @@ describe('logIn', () => {
     expect(ubus.session).toBe(session);
   });
 
-  it('is denied for a wrong password', async () => {
+  it('reports `denied` for a wrong password', async () => {
     const { ubus } = router(answers({ error: { code: 'denied', text: 'wrong', wait_s: 2 } }));
     await expect(logIn(ubus, 'root', 'no')).rejects.toMatchObject({ kind: 'denied', seconds: 2 });
     expect(ubus.session).toBe(NULL_SESSION);
   });
 
-  it('explains why an empty password is no longer accepted', async () => {
+  it('explains when an empty password is refused', async () => {
     const cause = { code: 'empty-password', params: { minutes: 15 } };
     const refused = { code: 'denied', text: 'late', cause, wait_s: 0 };
     const message = /^without a password, .* first 15 minutes/;
@@ -121,7 +121,7 @@ describe('logIn', () => {
     );
   });
 
-  it('reports how long a throttled login is refused', async () => {
+  it('reports how long logins are refused', async () => {
     const { ubus } = router(answers({ error: { code: 'wait', text: 'slow', wait_s: 31 } }));
     const refused = { kind: 'slowed', seconds: 31 };
     await expect(logIn(ubus, 'root', 'no')).rejects.toMatchObject(refused);

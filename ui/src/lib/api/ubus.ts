@@ -1,26 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/** Calls ubus methods through uhttpd, and repeats some calls once if rpcd lost the answer. */
 
 import { Fault, faultOfRpc, faultOfStatus } from './errors';
 import type { RequestPace } from './pace';
 
-/** Session of a client that has not logged in. */
 export const NULL_SESSION = '0'.repeat(32);
 
 /**
- * Calls that are safe to repeat, of objects for which rpcd runs a program. rpcd may lose such an
- * answer if two callers ask at once (since March 2026 it closes a program's pipes twice).
+ * Idempotent calls of objects that rpcd serves by running a program. Since March 2026 rpcd closes
+ * the program's pipes twice, and may lose an answer when two clients call at once.
  */
 const REPEATED = /^fastpath\.\w+ (get|list|check|run|pmtu|login)$/;
 
-/** Timeout of an answer in milliseconds; a few calls pass a longer one. */
+/** Default timeout of an answer, in milliseconds. */
 const ANSWER_MS = 8000;
 
 export interface UbusOptions {
-  /** Address of uhttpd's ubus interface, such as `/ubus`. */
   url: string;
   fetch?: typeof fetch;
-  /** Delays requests so that a busy page stays below its rate limit. */
   pace?: RequestPace;
 }
 
@@ -38,9 +34,9 @@ export class Ubus {
   }
 
   /**
-   * Returns the data of an answer, `{}` for an empty one.
+   * Returns the data of the answer; `{}` if it is empty.
    *
-   * @throws {Fault} without an answer; an aborted call throws the signal's reason
+   * @throws {Fault} if the call fails; the signal's reason if the call is aborted
    */
   async call(
     object: string,
@@ -53,10 +49,10 @@ export class Ubus {
     const id = ++this.lastId;
     const params = [this.session, object, method, args];
     const body = JSON.stringify({ jsonrpc: '2.0', id, method: 'call', params });
-    const what = `${object} ${method}`;
+    const name = `${object} ${method}`;
     let reply = await this.post(body, limit, signal);
-    if (isLost(reply) && REPEATED.test(what)) reply = await this.post(body, limit, signal);
-    return readReply(reply, what);
+    if (isLost(reply) && REPEATED.test(name)) reply = await this.post(body, limit, signal);
+    return readReply(reply, name);
   }
 
   private async post(body: string, ms: number, signal?: AbortSignal): Promise<unknown> {
@@ -79,24 +75,24 @@ export class Ubus {
   }
 }
 
-/** Reports whether the answer was lost: status 5, `No response`. */
+/** Reports whether rpcd lost the answer: status 5, `No response`. */
 function isLost(reply: unknown): boolean {
   if (typeof reply !== 'object' || reply === null || !('result' in reply)) return false;
   return Array.isArray(reply.result) && reply.result[0] === 5;
 }
 
-/** Returns the data of a JSON-RPC reply; `what` names the call in a fault's text. */
-function readReply(reply: unknown, what: string): Record<string, unknown> {
+/** Returns the data of a JSON-RPC reply. `name` is the call in the text of a fault. */
+function readReply(reply: unknown, name: string): Record<string, unknown> {
   if (typeof reply !== 'object' || reply === null) {
-    throw new Fault('unreachable', `${what}: not a JSON-RPC answer`);
+    throw new Fault('unreachable', `${name}: not a JSON-RPC answer`);
   }
   if ('error' in reply) {
     const error = reply.error as { code?: number; message?: string } | null;
-    throw faultOfRpc(error?.code ?? 0, error?.message ?? 'unknown error', what);
+    throw faultOfRpc(error?.code ?? 0, error?.message ?? 'unknown error', name);
   }
   const result = 'result' in reply ? reply.result : undefined;
-  if (!Array.isArray(result)) throw new Fault('unreachable', `${what}: not a JSON-RPC answer`);
+  if (!Array.isArray(result)) throw new Fault('unreachable', `${name}: not a JSON-RPC answer`);
   const [status, data] = result as [number, Record<string, unknown> | undefined];
-  if (status !== 0) throw faultOfStatus(status, what);
+  if (status !== 0) throw faultOfStatus(status, name);
   return data ?? {};
 }

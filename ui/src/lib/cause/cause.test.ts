@@ -12,7 +12,6 @@ interface Cause {
   properties?: { code?: { enum: string[] } };
 }
 
-/** Returns the codes of a cause, wherever the file defines it. */
 function codes(file: string, title: string): string[] {
   const found: string[] = [];
   JSON.parse(readFileSync(new URL(file, schema), 'utf8'), (_, value: Cause | null) => {
@@ -51,7 +50,7 @@ describe.each(Object.entries({ english, german }))('the reasons in %s', (_, cata
 describe('a reason', () => {
   afterEach(() => setLanguage('en'));
 
-  it('is in the language of the page, with its values', async () => {
+  it('is in the language of the page, with its parameters', async () => {
     await setLanguage('de');
     const cause = { code: 'bridge-port', params: { bridge: 'br-lan', devices: 'br-lan.10' } };
     expect(reason('link', { why: 'port of', cause })).toBe(
@@ -67,7 +66,7 @@ describe('a reason', () => {
     );
   });
 
-  it('may contain another reason with its values', async () => {
+  it('may contain another reason with its parameters', async () => {
     await setLanguage('de');
     const params = { inner: 'underlying', devices: 'pppoe-wan' };
     expect(reason('link', { why: '', cause: { code: 'engine-off', params } })).toBe(
@@ -83,7 +82,7 @@ describe('a reason', () => {
     );
   });
 
-  it('of a difference may be wrapped in a refusal and a hint', async () => {
+  it('of a difference may contain a refusal and a hint', async () => {
     await setLanguage('de');
     const params = { inner: 'ignored irq-unnamed', irq: '45', have: '0-3', wanted: '1' };
     expect(reason('difference', { why: '', cause: { code: 'irq-fixed', params } })).toMatch(
@@ -91,7 +90,7 @@ describe('a reason', () => {
     );
   });
 
-  it('of a refusal keeps its values next to the values of the nested reason', async () => {
+  it('of a refusal has its own parameters and those of the nested reason', async () => {
     await setLanguage('de');
     const params = { inner: 'feature-on', said: 'no', feature: 'rx-gro', device: 'lan1' };
     expect(reason('refusal', { why: '', cause: { code: 'step', params } })).toBe(

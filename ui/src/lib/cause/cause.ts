@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/** Texts of reasons that the router sends as codes. */
 
 import { translated, type Params } from '../i18n/t';
 
-/** Kinds of reasons; each kind has its own keys in the catalogues of this folder. */
+/** Kinds of reasons, which prefix the keys in the catalogues of this folder. */
 export type Kind =
   | 'engine'
   | 'revocation'
@@ -34,7 +33,7 @@ export interface Refused {
   cause?: Reason['cause'];
 }
 
-/** Kinds of nested reasons where they differ from the outer kind. */
+/** Kinds of nested reasons that differ from the outer kind. */
 const innerKinds: Partial<Record<Kind, Kind>> = { engine: 'ebpf', source: 'fault' };
 
 /** Returns the reason in the page's language, or the router's text if a code is unknown. */
@@ -48,12 +47,12 @@ export function reason(kind: Kind, { why, cause }: Reason): string {
     const of = depth === 0 ? kind : (innerKinds[kind] ?? kind);
     return text(`${of}.${code}`, { ...params, inner: within });
   }, '');
-  const then = consequence === undefined ? '' : text(`then.${consequence}`);
-  if (whole === undefined || then === undefined) return why;
-  return [whole, then].filter(Boolean).join(' ');
+  const effect = consequence === undefined ? '' : text(`then.${consequence}`);
+  if (whole === undefined || effect === undefined) return why;
+  return [whole, effect].filter(Boolean).join(' ');
 }
 
-/** Same as `reason`, for answers with the field `text`. */
+/** Variant of `reason` for answers with the field `text`. */
 export const reasonOf = (
   kind: Kind,
   { text: why, cause }: { text: string; cause?: Reason['cause'] },

@@ -25,7 +25,7 @@ describe('the message of an update', () => {
     expect(messageOf(et)).toBe(each.slice('et: '.length));
   });
 
-  it('is the present step or a reason', async () => {
+  it('is the current step or the reason of a failure', async () => {
     await setLanguage('de');
     expect(of('download', { source: 'et' })).toBe('et wird heruntergeladen');
     expect(of('busy')).toBe('eine andere Aktualisierung läuft');

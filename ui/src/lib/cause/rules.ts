@@ -3,11 +3,11 @@ import type { IpsSource } from '../api/types';
 import type { Params } from '../i18n/t';
 import { reason } from './cause';
 
-/** A message with an optional reason, because older routers send none. */
+/** A message with a reason, which older routers omit. */
 type Reported<T extends { message: string; cause: unknown }> = Pick<T, 'message'> &
   Partial<Pick<T, 'cause'>>;
 
-/** Returns why a source is unused or outdated; empty if it is neither. */
+/** Returns why a source is unused or outdated; empty if it is in use and current. */
 export function messageOf({ message: why, cause }: Reported<IpsSource>): string {
   return reason('source', { why, cause });
 }
@@ -18,7 +18,7 @@ type Rules = {
   sources: readonly (Reported<IpsSource> & Pick<IpsSource, 'name'>)[];
 };
 
-/** Returns the step or message of an update, which may repeat the messages of the sources. */
+/** Returns the progress or result of an update, with the messages of failed sources. */
 export function updateMessage({ message: why, cause, sources }: Rules): string {
   if (cause?.code !== 'sources' && cause?.code !== 'no-rules')
     return reason('rules', { why, cause });

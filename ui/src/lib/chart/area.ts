@@ -1,18 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/** Geometry of the stacked areas, and the top of their axis. */
 
 type Row = ArrayLike<number | null | undefined>;
 
-/** Minimum top of the axis in bit/s, so that the noise of an idle line stays small. */
-const SMALLEST_TOP = 1e6;
+/** Minimum top of the axis in bit/s, which keeps the noise of an idle WAN small. */
+const MIN_TOP = 1e6;
 
 export function topOf(highest: number | null): number {
-  return Math.max(SMALLEST_TOP, (highest ?? 0) * 1.08);
+  return Math.max(MIN_TOP, (highest ?? 0) * 1.08);
 }
 
 /**
- * Returns the ranges in which `row` is higher than `below`, as pairs of indexes between `first` and
- * `last`. A range includes the adjacent samples, where its edge begins to rise and ends its fall.
+ * Returns the ranges between `first` and `last` in which `row` is higher than `below`, as pairs of
+ * indexes. A range includes the adjacent samples, where its edge begins to rise and ends its fall.
  */
 export function spans(row: Row, below: Row | null, first: number, last: number) {
   const found: [number, number][] = [];
@@ -28,14 +27,12 @@ export function spans(row: Row, below: Row | null, first: number, last: number) 
   return found;
 }
 
-/** Receiver of an outline: a `Path2D`, or a recorder in a test. */
 export interface Pen {
   moveTo: (x: number, y: number) => void;
   lineTo: (x: number, y: number) => void;
   closePath: () => void;
 }
 
-/** A row, the row below it, and the mapping of times and values to the chart. */
 export interface Piece {
   times: Row;
   row: Row;
@@ -44,7 +41,7 @@ export interface Piece {
   y: (value: number) => number;
 }
 
-/** Draws the outline from sample `from` to `to`, along the row and back along the row below. */
+/** Draws the outline from sample `from` to `to` along the row, and back along the row below. */
 export function outline(pen: Pen, piece: Piece, [from, to]: [number, number]): void {
   const { times, row, below, x, y } = piece;
   for (let i = from; i <= to; i += 1) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/** Cursor and zoom of one chart, and the samples that are frozen meanwhile. */
+/** Cursor and zoom of one chart. Holds the samples while either is in use. */
 
 import type { Sample } from '../live/ring';
 import { spans, type Span } from './series.svelte';
@@ -9,7 +9,10 @@ export class Cursor {
   /** Index in `samples`; `null` without a cursor. */
   index = $state<number | null>(null);
   zoom = $state.raw<View | null>(null);
-  /** Frozen samples, so that nothing moves under the cursor; `null` while the chart moves. */
+  /**
+   * Held samples, so that nothing moves under the cursor; `null` while the chart follows new
+   * samples.
+   */
   private held = $state.raw<readonly Sample[] | null>(null);
 
   constructor(
@@ -25,7 +28,6 @@ export class Cursor {
     return this.samples[this.index ?? this.samples.length - 1];
   }
 
-  /** The whole span, up to the newest sample. */
   get whole(): View {
     const to = (this.samples.at(-1)?.at_ms ?? Date.now()) / 1000;
     return { from: to - spans[this.span()].length_s, to };
@@ -35,13 +37,13 @@ export class Cursor {
     return this.zoom ?? this.whole;
   }
 
-  /** Points at a sample while the chart keeps moving. */
+  /** Points at a sample without holding the samples. */
   point(index: number | null): void {
     this.index = index;
     if (index === null && !this.zoom) this.held = null;
   }
 
-  /** Freezes the samples so that the cursor stays at its sample. */
+  /** Holds the samples, so that the cursor stays at its sample. */
   hold(): void {
     if (this.index !== null) this.held ??= this.newest();
   }
@@ -59,7 +61,6 @@ export class Cursor {
     this.held = null;
   }
 
-  /** Performs the act of a key; returns `false` if there was nothing to do. */
   act(act: Act): boolean {
     switch (act.kind) {
       case 'move':

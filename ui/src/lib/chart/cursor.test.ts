@@ -21,7 +21,6 @@ beforeEach(() => {
   );
 });
 
-/** Advances the samples by one second. */
 function tick() {
   live = seconds((live[0]?.at_ms ?? 0) / 1000 + 1, (live.at(-1)?.at_ms ?? 0) / 1000 + 1);
 }
@@ -36,7 +35,7 @@ it('shows the newest sample and follows it', () => {
   expect(cursor.view).toEqual({ from: 1001, to: 1301 });
 });
 
-it('the chart keeps moving while the pointer is over it', () => {
+it('the chart follows new samples under the pointer', () => {
   cursor.point(100);
   expect(cursor.shown?.at_ms).toBe(1_101_000);
   tick();
@@ -58,7 +57,7 @@ describe('the keyboard cursor', () => {
     expect(cursor.shown?.at_ms).toBe(1_001_000);
   });
 
-  it('lets the chart move again when it is gone', () => {
+  it('ends the hold of the samples when it is reset', () => {
     move(-1);
     tick();
     cursor.point(null);
@@ -107,7 +106,7 @@ describe('the zoom', () => {
     expect(cursor.shown?.at_ms).toBe(1_100_000);
   });
 
-  it('keeps the cursor in place and ends at the whole span', () => {
+  it('keeps the cursor in place, and is limited to the whole span', () => {
     cursor.point(99);
     cursor.act({ kind: 'stretch', times: 1 / 2 });
     expect(cursor.view).toEqual({ from: 1050, to: 1200 });

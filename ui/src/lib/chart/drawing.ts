@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/** uPlot options: axes, patterned areas, selection by pointer and colours of the page. */
 
 import type uPlot from 'uplot';
 import type { LivePath } from '../path/path';
@@ -9,27 +8,29 @@ import { timeMarks } from './marks';
 import { tileOf } from './texture';
 import type { View } from './view';
 
-/** Colours and font of the page in a form that a canvas accepts. */
+/** Colours and font of the page, resolved for a canvas. */
 export interface Look {
   ink: string;
   line: string;
   surface: string;
   areas: Record<string, string>;
   font: string;
-  /** Pixels per rem: labels and their space grow with the browser's font size. */
+  /** Pixels per rem, because labels grow with the browser's font size. */
   rem: number;
 }
 
 export interface Wanted {
   used: readonly LivePath[];
   look: () => Look;
-  /** Returns the end of the chart in Unix seconds. */
   newest: () => number;
   onselect: (view: View) => void;
   onreset: () => void;
 }
 
-/** Reads the colours of elements marked `data-colour`: a canvas does not resolve tokens. */
+/**
+ * Reads the colours of elements with `data-colour`, because a canvas does not resolve CSS
+ * variables.
+ */
 export function lookOf(figure: HTMLElement): Look {
   const colours: Record<string, string> = {};
   for (const probe of figure.querySelectorAll<HTMLElement>('[data-colour]')) {
@@ -40,15 +41,13 @@ export function lookOf(figure: HTMLElement): Look {
   return { ink, line, surface, areas, rem, font: getComputedStyle(figure).fontFamily };
 }
 
-/** Space above the highest mark, in pixels. */
 const EDGE = 8;
-/** Space right of the newest sample in rem: half of a label with its date. */
+/** Space to the right of the newest sample in rem: half of a label with a date. */
 const HALF_LABEL = 1.5;
-/** Minimum space between two marks of an axis, in pixels at a font size of 16. */
-const BETWEEN_ROWS = 40;
-const BETWEEN_TIMES = 80;
-/** Minimum drag in pixels; a shorter one is a click. */
-const SHORTEST_DRAG = 6;
+/** Minimum distance of two marks in pixels, at a font size of 16 px. */
+const MIN_ROW_SPACING = 40;
+const MIN_TIME_SPACING = 80;
+const MIN_DRAG = 6;
 
 export function optionsOf(wanted: Wanted, size: { width: number; height: number }): uPlot.Options {
   const { used, look, onselect, onreset } = wanted;
@@ -63,7 +62,7 @@ export function optionsOf(wanted: Wanted, size: { width: number; height: number 
     cursor: {
       y: false,
       points: { show: false },
-      drag: { x: true, y: false, setScale: false, dist: SHORTEST_DRAG },
+      drag: { x: true, y: false, setScale: false, dist: MIN_DRAG },
       bind: {
         dblclick: () => () => {
           onreset();
@@ -75,7 +74,7 @@ export function optionsOf(wanted: Wanted, size: { width: number; height: number 
       setSelect: [
         (plot) => {
           const { left, width } = plot.select;
-          if (width < SHORTEST_DRAG) return;
+          if (width < MIN_DRAG) return;
           const view = { from: plot.posToVal(left, 'x'), to: plot.posToVal(left + width, 'x') };
           plot.setSelect({ left: 0, top: 0, width: 0, height: 0 }, false);
           onselect(view);
@@ -89,7 +88,7 @@ function axis(look: () => Look): uPlot.Axis {
   const { rem, font } = look();
   return {
     stroke: () => look().ink,
-    // uPlot parses only whole pixels.
+    // uPlot accepts only integer font sizes.
     font: `${Math.round(0.75 * rem)}px ${font}`,
     grid: { stroke: () => look().line, width: 1 },
     ticks: { show: false },
@@ -101,7 +100,7 @@ function timeAxis({ look, newest }: Wanted): uPlot.Axis {
   const { rem } = look();
   return {
     ...axis(look),
-    space: (BETWEEN_TIMES * rem) / 16,
+    space: (MIN_TIME_SPACING * rem) / 16,
     values: (_, marks, __, ___, step) => timeMarks(marks, step, newest()),
     size: (_, shown) => (shown?.some((each) => each.includes('\n')) ? 2.75 : 1.625) * rem,
   };
@@ -111,7 +110,7 @@ function rateAxis(look: () => Look): uPlot.Axis {
   const { rem } = look();
   return {
     ...axis(look),
-    space: (BETWEEN_ROWS * rem) / 16,
+    space: (MIN_ROW_SPACING * rem) / 16,
     values: (_, marks) => marks.map((value) => text(axisRate(value))),
     size: 4.5 * rem,
   };
@@ -143,7 +142,9 @@ function area(
   };
 }
 
-/** Outlines a row where it has height; elsewhere its edge would show as a line of an idle path. */
+/**
+ * Outlines a row only where it has height, because its edge would look like an idle path's line.
+ */
 function shapeOf(plot: uPlot, number: number, first: number, last: number): Path2D {
   const shape = new Path2D();
   const [times, ...rows] = plot.data;

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/** Labels of the time axis. */
 
 import { clock, dayOf, minute, sameDay } from '../format/time';
 
 /**
- * Returns a label for each mark. The first mark of each day has the date on a second line, unless
- * all marks are from the day of `now`.
+ * Returns the labels of the time axis. The first mark of each day has the date on a second line,
+ * unless all marks are from the day of `now`.
  *
  * @param marks Unix seconds, ascending
  * @param step seconds between two marks

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/** Samples of the chosen span, from the live loop or from the router's history. */
 
 import type { Fastpath } from '../api/fastpath';
 import { Question } from '../live/answer.svelte';
@@ -18,7 +17,7 @@ export const spanNames = Object.keys(spans) as Span[];
 
 export class Series {
   span = $state<Span>('minutes');
-  /** Question for the history of a longer span. */
+  /** Poll of the history for a span longer than `minutes`. */
   private older = $state.raw<Question<readonly Sample[]> | null>(null);
 
   constructor(
@@ -30,22 +29,19 @@ export class Series {
     return this.span === 'minutes' ? this.live.samples : (this.older?.answer ?? []);
   }
 
-  /** True until the router has answered for this span. */
   get loading(): boolean {
     return this.span !== 'minutes' && this.older?.answer === null;
   }
 
-  /** Returns the text in place of a chart that is loading. */
   awaiting(loading: string): string {
     return this.live.awaiting(loading);
   }
 
-  /** Why the router does not answer; empty if it does. */
   get trouble(): string {
     return this.loading ? (this.older?.trouble ?? '') : '';
   }
 
-  /** Starts a question for samples in steps of 10 or 60 s; drops the previous span's samples. */
+  /** Starts to poll samples in steps of 10 or 60 s, and drops those of the previous span. */
   follow(step_s: 10 | 60): Question<readonly Sample[]> {
     const read = async (signal?: AbortSignal) =>
       samplesOf(await this.api.call('history', { series: 'rate', step_s }, signal));
@@ -55,7 +51,7 @@ export class Series {
   }
 }
 
-/** Returns the samples of a chart, and polls the router while the calling component exists. */
+/** Returns the samples of a chart. Polls the router until the calling component is destroyed. */
 export function series(live: Live, api: Fastpath): Series {
   const made = new Series(live, api);
   $effect(() => {

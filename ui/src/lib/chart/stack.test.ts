@@ -9,7 +9,7 @@ const sample = (at_ms: number, slow: number, flowtable: number, hardware = 0): S
 });
 
 describe('stack', () => {
-  it('puts the slow path at the bottom and sums upwards', () => {
+  it('puts the slow path at the bottom and sums the rows', () => {
     const samples = [sample(1000, 1, 10), sample(2000, 2, 20)];
     const used = usedPaths(samples);
     expect(used).toEqual(['slow', 'flowtable']);
@@ -20,7 +20,7 @@ describe('stack', () => {
     ]);
   });
 
-  it('has a row for each path that carried traffic', () => {
+  it('has a row for each path with traffic', () => {
     expect(usedPaths([sample(1, 0, 0, 5)])).toEqual(['slow', 'flowtable', 'hardware']);
   });
 });
@@ -31,7 +31,7 @@ describe('digest', () => {
     expect(result).toEqual({ peak: 400, peakAt_ms: 2, offloaded: 0.9 });
   });
 
-  it('is null for an idle line', () => {
+  it('is null without traffic', () => {
     expect(digest([])).toBeNull();
     expect(digest([sample(1, 0, 0)])).toBeNull();
   });

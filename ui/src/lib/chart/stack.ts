@@ -1,17 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/** Order and sums of the stacked paths, and figures and table of the chart. */
 
 import type { LivePath } from '../path/path';
 import { totalOf, type Sample } from '../live/ring';
 import { paths } from '../path/path';
 
-/** Unix seconds, then one row per path with the sums of all paths up to this one. */
+/** Unix seconds, then one row per path with the sum of all paths up to it. */
 export type Stack = number[][];
 
-/** The slow path is at the bottom, where its height can be read off the axis. */
+/** Bottom first. The slow path is at the bottom, so that the axis shows its rate. */
 export const stackOrder: readonly LivePath[] = [...paths].reverse();
 
-/** Returns the paths that carried traffic; the slow path and the flowtable are always included. */
+/** Returns the paths with traffic, and always the slow path and the flowtable. */
 export function usedPaths(samples: readonly Sample[]): LivePath[] {
   const always: readonly LivePath[] = ['slow', 'flowtable'];
   return stackOrder.filter(
@@ -32,11 +31,11 @@ export function stack(samples: readonly Sample[], used: readonly LivePath[]): St
 export interface Digest {
   peak: number;
   peakAt_ms: number;
-  /** Share of the span's bits that were offloaded, 0 to 1. */
+  /** Offloaded share of the span's bits, 0 to 1. */
   offloaded: number;
 }
 
-/** Returns the chart's figures; `null` without traffic. */
+/** Returns peak and offloaded share; `null` without traffic. */
 export function digest(samples: readonly Sample[]): Digest | null {
   let peak = 0;
   let peakAt_ms = 0;
@@ -55,7 +54,7 @@ export function digest(samples: readonly Sample[]): Digest | null {
   return { peak, peakAt_ms, offloaded: 1 - slow / sum };
 }
 
-/** Returns at most `rows` evenly spread samples, newest first, for the table. */
+/** Returns at most `rows` evenly spaced samples, newest first. */
 export function thinned(samples: readonly Sample[], rows: number): Sample[] {
   const step = Math.max(1, Math.ceil(samples.length / rows));
   return samples.filter((_, i) => (samples.length - 1 - i) % step === 0).reverse();

@@ -1,16 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/** Line patterns of a chart's areas, so that paths differ without colour. */
 
 import type { LivePath } from '../path/path';
 
-/** Side of a tile, in pixels. */
 export const TILE = 8;
-/** Opacity of the areas and of their lines. */
 export const AREA_ALPHA = 0.72;
 const LINE_ALPHA = 0.75;
 const LINE_WIDTH = 1.4;
 
-/** Lines in a tile: none, dots, diagonal, horizontal and crossing lines. */
+/** Lines of each path's tile as SVG paths, so that paths differ without colour. */
 export const textures: Record<LivePath, string> = {
   slow: '',
   inspect: 'M2 2h.01M6 6h.01',
@@ -24,7 +21,6 @@ export function sideOf(pixelRatio: number): number {
   return Math.max(1, Math.round(TILE * pixelRatio));
 }
 
-/** Returns the tile with which a canvas fills a path's area. */
 export function tileOf(
   path: LivePath,
   colours: { area: string; lines: string },

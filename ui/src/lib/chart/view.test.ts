@@ -17,7 +17,7 @@ describe('a zoomed view', () => {
     expect(within({ from: 1100, to: 1101 }, { from: 1099, to: 1102 }, 1)).toBeNull();
   });
 
-  it('is never shorter than five samples', () => {
+  it('is at least five samples long', () => {
     expect(within({ from: 1100, to: 1100 }, whole, 10)).toEqual({ from: 1075, to: 1125 });
   });
 

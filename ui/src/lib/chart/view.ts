@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/** Zoom and shift of a chart's time span, and the keys for them. */
 
 /** A span in Unix seconds. */
 export interface View {
@@ -7,31 +6,31 @@ export interface View {
   to: number;
 }
 
-/** Minimum number of samples in view. */
-const FEWEST = 5;
+const MIN_SAMPLES = 5;
 
-/** Limits a view to the whole span and to a minimum length; `null` if it covers the whole. */
+/**
+ * Limits a view to the whole span and a minimum length; returns `null` if it covers the whole span.
+ */
 export function within(view: View, whole: View, step_s: number): View | null {
   const full = whole.to - whole.from;
-  const length = Math.max(view.to - view.from, FEWEST * step_s);
+  const length = Math.max(view.to - view.from, MIN_SAMPLES * step_s);
   if (length >= full) return null;
   const middle = (view.from + view.to) / 2;
   const from = Math.min(Math.max(middle - length / 2, whole.from), whole.to - length);
   return { from, to: from + length };
 }
 
-/** Scales the view by `times` around the moment `at`, which keeps its place. */
+/** Scales the view by `times` around the time `at`. */
 export function stretched(view: View, at: number, times: number): View {
   return { from: at - (at - view.from) * times, to: at + (view.to - at) * times };
 }
 
-/** Moves the view by a share of its length. */
 export function shifted({ from, to }: View, share: number): View {
   const by = (to - from) * share;
   return { from: from + by, to: to + by };
 }
 
-/** Effect of a key. The cursor moves by samples, or to one end of the view. */
+/** Action of a key. The cursor moves by samples, or to an end of the view. */
 export type Act =
   | { kind: 'move'; by: number }
   | { kind: 'end'; newest: boolean }
@@ -53,7 +52,7 @@ const acts: Record<string, Act> = {
   Escape: { kind: 'reset' },
 };
 
-/** Returns the act of a key; `null` for keys without one and keys with Ctrl, Alt or Meta. */
+/** Returns the action of a key; `null` if it has none, and with Ctrl, Alt or Meta. */
 export function actOf(
   event: Pick<KeyboardEvent, 'key' | 'shiftKey' | 'ctrlKey' | 'altKey' | 'metaKey'>,
 ): Act | null {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import { expect, it } from 'vitest';
 import type { CpuPlan } from '../api/types';
-import { groupsOf, has, residents, shares } from './plan';
+import { groupsOf, has, shares, tasksOn } from './plan';
 
 const role = (cpu: number) => ({
   cpu,
@@ -45,18 +45,18 @@ const plan: CpuPlan = {
   differences: [],
 };
 
-it('reads lists of CPUs as the kernel writes them', () => {
+it('parses CPU lists of the kernel', () => {
   expect([0, 1, 2, 3, 8].map((cpu) => has('0-2,8', cpu))).toEqual([true, true, true, false, true]);
   expect(has('', 0)).toBe(false);
 });
 
 it('shows pinned tasks on their CPU and omits all others', () => {
-  expect(residents(plan, 0)).toEqual([{ kind: 'irq', name: 'lan1-input.0', astray: false }]);
-  expect(residents(plan, 2)).toEqual([{ kind: 'management', name: 'Suricata', astray: false }]);
+  expect(tasksOn(plan, 0)).toEqual([{ kind: 'irq', name: 'lan1-input.0', astray: false }]);
+  expect(tasksOn(plan, 2)).toEqual([{ kind: 'management', name: 'Suricata', astray: false }]);
 });
 
 it('marks tasks on a CPU that the plan does not assign', () => {
-  expect(residents(plan, 1)).toEqual([
+  expect(tasksOn(plan, 1)).toEqual([
     { kind: 'irq', name: 'lan1 virtio-output', astray: true },
     { kind: 'queue', name: '0', astray: false },
     { kind: 'worker', name: 'Suricata', astray: false },
@@ -64,13 +64,13 @@ it('marks tasks on a CPU that the plan does not assign', () => {
 });
 
 it('groups tasks by kind', () => {
-  expect(groupsOf(residents(plan, 1)).map(({ kind }) => kind)).toEqual(['irq', 'queue', 'worker']);
+  expect(groupsOf(tasksOn(plan, 1)).map(({ kind }) => kind)).toEqual(['irq', 'queue', 'worker']);
 });
 
 it('splits the load into softirq, programs and the rest of the kernel', () => {
   const parts = (busy: number, softirq: number, user: number) =>
     shares({ cpu: 0, busy, softirq, user }).map(({ share }) => Math.round(share * 10));
   expect(parts(0.9, 0.5, 0.3)).toEqual([5, 3, 1]);
-  // The rest is 0 if the rounded parts exceed `busy`.
+  // Rounded parts may exceed `busy`.
   expect(parts(0.7, 0.5, 0.3)).toEqual([5, 3, 0]);
 });

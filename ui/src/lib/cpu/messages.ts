@@ -2,5 +2,4 @@
 import { translator } from '../i18n/t';
 import type en from './en.json';
 
-/** Messages of the screen Processors. */
 export const c = translator<keyof typeof en>('cpu');

@@ -1,18 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/** The work on each CPU, deviations from the plan, and the parts of a CPU's load. */
 
 import type { Cpu, CpuPlan } from '../api/types';
 
-/** A task on a CPU, as the drawing names it. */
-export interface Resident {
+export interface Task {
   kind: 'irq' | 'rps' | 'thread' | 'queue' | 'worker' | 'management';
-  /** Name of the interrupt, queue, thread or program. */
   name: string;
-  /** The plan assigns another CPU. */
+  /** The task runs on a CPU that the plan does not assign. */
   astray: boolean;
 }
 
-/** Reports whether a CPU list of the kernel (`0-3,8`) contains this CPU. */
+/** Reports whether a CPU list of the kernel (`0-3,8`) contains the CPU. */
 export function has(list: string, cpu: number): boolean {
   return list.split(',').some((run) => {
     const [from = '', to = from] = run.trim().split('-');
@@ -20,13 +17,13 @@ export function has(list: string, cpu: number): boolean {
   });
 }
 
-/** Returns the work that runs on a CPU now, without work that may run on any CPU. */
-export function residents(plan: CpuPlan, cpu: number): Resident[] {
+/** Returns the tasks pinned to a CPU; omits tasks that may run on any CPU. */
+export function tasksOn(plan: CpuPlan, cpu: number): Task[] {
   const all = plan.cpus.filter(({ online }) => online).map((each) => each.cpu);
   const anywhere = (list: string) => all.length > 1 && all.every((each) => has(list, each));
-  const found: Resident[] = [];
+  const found: Task[] = [];
   const add = (
-    kind: Resident['kind'],
+    kind: Task['kind'],
     name: string,
     { have, wanted }: { have: string; wanted?: string | undefined },
   ) => {
@@ -50,9 +47,7 @@ export function residents(plan: CpuPlan, cpu: number): Resident[] {
   return found;
 }
 
-export function groupsOf(
-  found: readonly Resident[],
-): { kind: Resident['kind']; members: Resident[] }[] {
+export function groupsOf(found: readonly Task[]): { kind: Task['kind']; members: Task[] }[] {
   const kinds = [...new Set(found.map(({ kind }) => kind))];
   return kinds.map((kind) => ({ kind, members: found.filter((each) => each.kind === kind) }));
 }

@@ -53,14 +53,13 @@ describe('options and defaults', () => {
   const specs = [...main, ...advanced];
 
   it.each(specs.map((spec) => [spec.option, spec] as const))(
-    'match the documentation: %s',
+    'match the documentation for %s',
     (option, { range }) => {
       const [, given = '', text = ''] = row(option).exec(setup) ?? [];
       expect(text).not.toBe('');
       const known: Record<string, string> = defaults.export;
       if (option in known) expect(given.trim()).toBe(`\`${known[option]}\``);
       const documented = /(\d+) to (\d+)/.exec(text)?.slice(1).map(Number);
-      // The documentation gives no range for 32-bit numbers.
       if (documented || range?.[0] !== 0) expect(documented).toEqual(range);
     },
   );
@@ -87,7 +86,7 @@ describe('an address of a collector', () => {
 describe('the enterprise number', () => {
   const { check, range } = advanced.find(({ option }) => option === 'enterprise') ?? {};
 
-  it('is neither IANA’s nor the number of reverse elements', () => {
+  it('is neither IANA’s number nor that of reverse elements', () => {
     expect(range).toEqual([1, 2 ** 32 - 1]);
     expect(['29305', '029305'].map((number) => check?.(number))).not.toContain('');
     expect(['1', '32473', '29304'].map((number) => check?.(number))).toEqual(['', '', '']);
@@ -120,7 +119,7 @@ describe('a row', () => {
     expect(addressOf({ ...syslog, values: { ...syslog.values, port: '6514' } }, now)).toBe(
       '192.0.2.10:6514',
     );
-    // The kind has changed since the report, and the default port with it.
+    // The report is about another kind, with another default port.
     expect(addressOf(syslog, report('log'))).toBe('192.0.2.10');
     expect(addressOf(section('a', { host: '192.0.2.10' }), now)).toBe('192.0.2.10:4739');
   });
@@ -217,9 +216,8 @@ describe('in the draft', () => {
       ['prot', 'This option does not belong to this section.'],
       ['', 'in English'],
     ]);
-    // The form of this section shows its problems.
     expect(problemsOf(draft, store)).toEqual([]);
-    // Problems of a check come first, and each option has one.
+    // Problems of a check take precedence, with one per option.
     draft.problems = [{ ...at, option: 'prot', code: 'newer', text: 'checked' }];
     expect(problemsOf(draft, log)[0]).toEqual(['prot', 'checked']);
     expect(problemsOf(draft, log)).toHaveLength(3);

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/** Collectors: names, addresses, states, options of an IPFIX collector and their ranges. */
 
 import type { Export, Level } from '../api/types';
 import { defaultOf } from '../form/defaults';
@@ -11,7 +10,7 @@ import { text, type Section } from '../form/sections';
 export const FILE = 'fastpath';
 export const TYPE = 'export';
 
-/** The kind of collector that this screen can edit. */
+/** The only kind of collector with a form. */
 const IPFIX = 'ipfix';
 
 const TIMEOUTS = [1, 3600] as const;
@@ -19,7 +18,6 @@ const NUMBERS = [0, 2 ** 32 - 1] as const;
 /** Enterprise number of reverse elements (RFC 5103). */
 const REVERSE = 29_305;
 
-/** Options of every collector. */
 export const main: readonly Spec[] = [
   { option: 'name' },
   {
@@ -32,7 +30,6 @@ export const main: readonly Spec[] = [
   { option: 'enabled', kind: 'switch' },
 ];
 
-/** Options that few collectors need. */
 export const advanced: readonly Spec[] = [
   { option: 'active_timeout', range: TIMEOUTS },
   { option: 'idle_timeout', range: TIMEOUTS },
@@ -51,27 +48,28 @@ export const advanced: readonly Spec[] = [
 
 const known = [...main, ...advanced].map(({ option }) => option);
 
-/** Returns the options of a collector that the form does not know. */
+/** Returns the options of a section that the form does not know. */
 export const othersOf = (section: Section): string[] =>
   Object.keys(section.values).filter((option) => option !== 'kind' && !known.includes(option));
 
 export const kindOf = (section: Section): string => text(section, 'kind', IPFIX);
 export const isEditable = (section: Section): boolean => kindOf(section) === IPFIX;
 
-/** Returns the options of the form; the section's name is the default name. */
+/** Returns the options of the form. By default, a collector has the name of its section. */
 export const mainOf = (section: Section): Spec[] =>
   main.map((each) => (each.option === 'name' ? { ...each, otherwise: ownName(section) } : each));
 
 const ownName = ({ section, label, anonymous }: Section) => label ?? (anonymous ? '' : section);
 
-/** Returns the name in the router's report; empty for a new collector without a name. */
+/**
+ * Returns the collector's name in the router's report; empty for a new collector without a name.
+ */
 export const nameOf = (section: Section): string => text(section, 'name', ownName(section));
 
-/** Appends a port; an IPv6 address is put in brackets. */
 const withPort = (host: string, port: string) =>
   host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`;
 
-/** Returns address and port. The default port is IPFIX's, or for other kinds the reported one. */
+/** Returns address and port, by default IPFIX's port or the reported port of another kind. */
 export function addressOf(section: Section, now?: Export): string {
   const host = text(section, 'host');
   const reported = now?.kind === kindOf(section) ? String(now.port) : '';
@@ -85,7 +83,7 @@ export function transportOf(section: Section): string {
   return [kindOf(section), transport].filter(Boolean).join(', ').toUpperCase();
 }
 
-/** Reports whether an address can be a collector's; the daemon does not resolve names. */
+/** Reports whether the text is a valid collector address. The daemon resolves no names. */
 export function isHost(host: string): boolean {
   if (host.includes(':')) {
     return URL.canParse(`http://[${host}]`) && !/^ff/i.test(host) && !isUnspecified(host);
@@ -105,7 +103,6 @@ export function isHost(host: string): boolean {
 
 const isUnspecified = (host: string) => new URL(`http://[${host}]`).hostname === '[::]';
 
-/** Returns a name that no collector has. */
 export function freeName(taken: readonly string[], wanted = 'collector'): string {
   for (let number = 1; ; number += 1) {
     const name = number === 1 ? wanted : `${wanted}-${number}`;
@@ -113,8 +110,10 @@ export function freeName(taken: readonly string[], wanted = 'collector'): string
   }
 }
 
-/** States of a collector. `stalled`: it does not read; `new`: not written yet; `unknown`: the
- * router still runs a configuration without the section. */
+/**
+ * State of a collector. `stalled`: the collector does not read; `new`: not applied yet; `unknown`:
+ * the router's configuration in force lacks the section.
+ */
 export type ShownState = Export['state'] | 'stalled' | 'new' | 'unknown';
 
 export function stateOf(now: Export | undefined, written: boolean): ShownState {
@@ -122,7 +121,7 @@ export function stateOf(now: Export | undefined, written: boolean): ShownState {
   return now.state === 'up' && now.cause.code === 'stalled' ? 'stalled' : now.state;
 }
 
-/** Level and sign of each state; every sign differs, so that colour is not the only difference. */
+/** Level and sign of each state. All signs differ, so that states differ without colour. */
 export const looks: Record<ShownState, readonly [Level, string]> = {
   off: ['notice', '–'],
   connecting: ['notice', '…'],
@@ -134,7 +133,7 @@ export const looks: Record<ShownState, readonly [Level, string]> = {
   unknown: ['warning', '?'],
 };
 
-/** Returns the router's report on a written section; `undefined` without one. */
+/** Returns the report on a section that the router has; `undefined` without a report. */
 export function reportOf(
   reports: readonly Export[],
   draft: Pick<Draft, 'original'>,
@@ -144,17 +143,14 @@ export function reportOf(
   return written && reports.find(({ name }) => name === nameOf(written));
 }
 
-/** Returns option and problem of a section that has no form here. */
 export const problemsOf = (
   draft: Pick<Draft, 'problemsOf'>,
   section: Section,
 ): (readonly [option: string, problem: string])[] =>
   isEditable(section) ? [] : [...draft.problemsOf(FILE, section.section)];
 
-/** Returns the id of a section's form in the document. */
 export const formId = (section: Section): string => `fastpath-collector-${section.section}`;
 
-/** Reports whether the section or one of its options has a problem. */
 export const isRefused = (draft: Pick<Draft, 'problem'>, section: Section): boolean =>
   ['', ...known, ...othersOf(section)].some(
     (option) => draft.problem(FILE, section.section, option) !== '',

@@ -31,42 +31,42 @@ beforeEach(async () => {
 });
 
 describe('ports', () => {
-  it('are excluded and included again', () => {
-    expect(features.ignored(draft, 'lan4')).toBe(true);
-    features.use(draft, 'lan1', false);
-    features.use(draft, 'lan4', true);
+  it('can be excluded and included', () => {
+    expect(features.isExcluded(draft, 'lan4')).toBe(true);
+    features.setPort(draft, 'lan1', false);
+    features.setPort(draft, 'lan4', true);
     expect(draft.edits).toEqual([
       { config: 'fastpath', op: 'set', section: 'main', values: { ignore_device: ['lan1'] } },
     ]);
-    features.use(draft, 'lan1', true);
-    features.use(draft, 'lan4', false);
+    features.setPort(draft, 'lan1', true);
+    features.setPort(draft, 'lan4', false);
     expect(draft.edits).toEqual([]);
   });
 });
 
 describe('IPv6', () => {
   it('stays on the slow path with exactly one exclusion', () => {
-    expect(features.carriesIpv6(draft)).toBe(true);
-    features.carryIpv6(draft, false);
-    features.carryIpv6(draft, false);
+    expect(features.offloadsIpv6(draft)).toBe(true);
+    features.setIpv6Offload(draft, false);
+    features.setIpv6Offload(draft, false);
     expect(draft.edits).toMatchObject([
       { op: 'add', type: 'exclude', values: { name: 'IPv6', src: '::/0' } },
     ]);
-    expect(features.carriesIpv6(draft)).toBe(false);
+    expect(features.offloadsIpv6(draft)).toBe(false);
     expect(features.excludes(draft).map((each) => each.section)).toEqual(['nas']);
-    features.carryIpv6(draft, true);
+    features.setIpv6Offload(draft, true);
     expect(draft.edits).toEqual([]);
   });
 
   it.each(['src_port', 'slow_packets'])('may be offloaded despite an exclusion by %s', (option) => {
     draft.add('fastpath', 'exclude', { name: 'some', src: '::/0', [option]: '20' });
-    expect(features.carriesIpv6(draft)).toBe(true);
+    expect(features.offloadsIpv6(draft)).toBe(true);
     expect(features.excludes(draft).map((each) => text(each, 'name'))).toEqual(['nas', 'some']);
   });
 
-  it('may be offloaded although some flows are excluded', () => {
+  it('may be offloaded if only some flows are excluded', () => {
     draft.add('fastpath', 'exclude', { src: '::/0', dest_port: '53' });
-    expect(features.carriesIpv6(draft)).toBe(true);
+    expect(features.offloadsIpv6(draft)).toBe(true);
   });
 });
 
@@ -79,12 +79,12 @@ describe('helpers', () => {
 
   it('are assigned to a zone by fw4’s names', () => {
     const zone = () => draft.all('firewall', 'zone')[0] as Section;
-    expect(features.helpers.filter((each) => features.helps(zone(), each))).toEqual([
+    expect(features.helpers.filter((each) => features.hasHelper(zone(), each))).toEqual([
       'ftp',
       'h323',
     ]);
-    features.help(draft, zone(), 'h323', false);
-    features.help(draft, zone(), 'sip', true);
+    features.setHelper(draft, zone(), 'h323', false);
+    features.setHelper(draft, zone(), 'sip', true);
     expect(zone().values['helper']).toEqual(['ftp', 'sip']);
   });
 });

@@ -10,8 +10,8 @@ import {
   isolate,
   reaches,
   rulesOf,
-  strays,
-  waysIn,
+  unzonedNetworks,
+  rulesInto,
   zoneName,
   zonesOf,
 } from './zones';
@@ -65,7 +65,7 @@ describe('the matrix', () => {
     expect(reaches(draft, 'iot', 'wan')).toBe('always');
   });
 
-  it('adds one forwarding and removes all of them', () => {
+  it('grants access with one forwarding and removes all forwardings', () => {
     connect(draft, 'iot', 'wan', true);
     connect(draft, 'iot', 'wan', true);
     expect(draft.edits).toMatchObject([{ op: 'add', values: { src: 'iot', dest: 'wan' } }]);
@@ -76,14 +76,14 @@ describe('the matrix', () => {
 
   it('reads networks as a list or as one string', () => {
     expect(zoneOf('iot').networks).toEqual(['iot', 'cams']);
-    expect(strays(draft)).toEqual(['guest']);
+    expect(unzonedNetworks(draft)).toEqual(['guest']);
   });
 });
 
 describe('a guest zone', () => {
   it('reaches the Internet, and only DHCP, DNS and ICMPv6 of the router', () => {
     isolate(draft, { network: 'guest' });
-    expect(strays(draft)).toEqual([]);
+    expect(unzonedNetworks(draft)).toEqual([]);
     const guest = zoneOf('guest');
     expect(guest).toMatchObject({ networks: ['guest'], input: false, within: false });
     expect(['lan', 'iot', 'wan'].map((to) => reaches(draft, 'guest', to))).toEqual([
@@ -94,7 +94,7 @@ describe('a guest zone', () => {
     expect(isIsolated(draft, guest)).toBe(true);
     const rules = draft.all('firewall', 'rule').map((each) => each.values);
     expect(rules.map((each) => each['dest_port'])).toEqual(['67', '547', '53', undefined]);
-    // The ICMPv6 types that IPv6 requires, without ping.
+    // ICMPv6 types that IPv6 requires, without ping.
     expect(rules[3]).toMatchObject({ proto: 'icmp', family: 'ipv6' });
     expect(rules[3]?.['icmp_type']).toEqual(
       expect.arrayContaining(['router-solicitation', 'neighbour-solicitation', 'packet-too-big']),
@@ -103,7 +103,7 @@ describe('a guest zone', () => {
     expect(rules.every((each) => each['src'] === 'guest' && each['dest'] === undefined)).toBe(true);
   });
 
-  it('is made from an existing zone and removes the access to it', () => {
+  it('can be an existing zone, which loses the access to it', () => {
     expect(isIsolated(draft, zoneOf('iot'))).toBe(false);
     isolate(draft, { zone: zoneOf('iot') });
     expect(isIsolated(draft, zoneOf('iot'))).toBe(true);
@@ -112,7 +112,7 @@ describe('a guest zone', () => {
     expect(draft.all('firewall', 'rule')).toHaveLength(4);
   });
 
-  it('gets a rule for each service that its rules do not allow as a whole', () => {
+  it('gets a rule for each service that is not fully allowed', () => {
     const added = (values: Options) => {
       draft.discard();
       draft.add('firewall', 'rule', { src: 'iot', target: 'ACCEPT', ...values });
@@ -203,9 +203,8 @@ describe('a port forward', () => {
     expect(faults()).toEqual([`${name} src_dport`]);
   });
 
-  it('is checked only if it is edited and enabled', () => {
+  it('is checked only if edited and enabled', () => {
     expect(faults()).toEqual([]);
-    // The router's own file forwards all ports.
     draft.set('firewall', 'old', { name: 'web' });
     expect(faults()).toEqual([]);
     draft.set('firewall', 'old', { dest_ip: '' });
@@ -229,7 +228,7 @@ describe('rules that open an isolated zone', () => {
   const rule = (values: Options) => draft.add('firewall', 'rule', { target: 'ACCEPT', ...values });
   const redirect = (values: Options) =>
     draft.add('firewall', 'redirect', { src: 'wan', dest_ip: '10.0.30.5', ...values });
-  const ways = () => waysIn(draft, zoneOf('guest')).length;
+  const ways = () => rulesInto(draft, zoneOf('guest')).length;
 
   beforeEach(() => {
     isolate(draft, { network: 'guest' });

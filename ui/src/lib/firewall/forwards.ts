@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/** Port forwards: redirects that the form can express, and the fields that the page requires. */
 
 import type { Problem } from '../form/change.svelte';
 import type { Draft } from '../form/draft.svelte';
@@ -8,15 +7,17 @@ import { protocolsOf } from './fw4';
 
 const FILE = 'firewall';
 
-/** Reports whether a redirect is a port forward: fw4 takes every target except SNAT for DNAT. */
+/** Reports whether a redirect is a port forward: fw4 treats every target except SNAT as DNAT. */
 export const isForward = (redirect: Section): boolean =>
   !'snat'.startsWith(text(redirect, 'target', 'dnat').toLowerCase());
 
-/** Returns the port forwards; other redirects change the source of connections. */
 export const forwardsOf = (draft: Pick<Draft, 'all'>): Section[] =>
   draft.all(FILE, 'redirect').filter(isForward);
 
-/** Reports whether a forward ends at the router: it has no host, or the router's address. */
+/**
+ * Reports whether a forward leads to the router itself: its host is empty or an address of the
+ * router.
+ */
 export function endsHere(draft: Pick<Draft, 'all'>, forward: Section): boolean {
   const [host = ''] = text(forward, 'dest_ip').split('/');
   const own = draft.all('network', 'interface').flatMap((each) => list(each, 'ipaddr'));
@@ -26,23 +27,21 @@ export function endsHere(draft: Pick<Draft, 'all'>, forward: Section): boolean {
 export const othersOf = (draft: Pick<Draft, 'all'>): Section[] =>
   draft.all(FILE, 'redirect').filter((each) => !isForward(each));
 
-/** Options of the form, which accepts one value for each. */
+/** Options of the form, which shows one value of each. */
 const formed = ['enabled', 'name', 'src', 'src_dport', 'dest', 'dest_ip', 'dest_port'];
-/** Options that do not change which connections from outside are forwarded. */
+/** Options without influence on which connections are forwarded. */
 const harmless = [
   ...['target', 'proto', 'family', 'counter', 'log'],
   ...['reflection', 'reflection_src', 'reflection_zone'],
 ];
 export const protocols = ['tcp', 'udp', 'tcp udp'];
 
-/** Returns the protocols of a forward, spelled as in the form. */
+/** Returns the protocols of a forward in the spelling of the form. */
 export const protocolOf = (forward: Section): string => protocolsOf(forward, 'tcpudp').join(' ');
 
-/** Returns an option as text; list entries are joined with spaces. */
-export const said = ({ values }: Section, option: string): string =>
+export const optionText = ({ values }: Section, option: string): string =>
   [values[option] ?? []].flat().join(' ');
 
-/** Reports whether the form can express the options of a forward. */
 export const isFormed = (forward: Section): boolean =>
   protocols.includes(protocolOf(forward)) &&
   formed.every((option) => {
@@ -50,13 +49,14 @@ export const isFormed = (forward: Section): boolean =>
     return entries.length <= 1 && !entries[0]?.startsWith('!');
   });
 
-/** Returns the options that the form does not show, or all if it cannot express the forward. */
+/**
+ * Returns the options that the form does not show; all options if it cannot express the forward.
+ */
 export const foreignOf = (forward: Section): string[] =>
   Object.keys(forward.values).filter(
     (option) => !isFormed(forward) || ![...formed, ...harmless].includes(option),
   );
 
-/** Returns the names of the sections that an edit affects. */
 function edited(edit: Edit): string[] {
   if (edit.config !== FILE) return [];
   if (edit.op === 'add') return [edit.section ?? edit.id ?? ''];
@@ -64,11 +64,11 @@ function edited(edit: Edit): string[] {
 }
 
 /**
- * Returns the missing fields of a port forward. The page is stricter than fw4, which skips a
- * forward without `src` and forwards all ports without `src_dport`. Without a host a forward leads
- * to the router whatever `dest` is, so a zone requires a host.
+ * Returns the missing fields of a port forward. Without `src` fw4 skips the forward, and without
+ * `src_dport` it forwards all ports, so the page requires both. Without a host a forward leads to
+ * the router whatever `dest` is, so a zone requires a host.
  */
-function lacking(forward: Section): { option: string; code: string }[] {
+function missingFields(forward: Section): { option: string; code: string }[] {
   const ports = protocols.includes(protocolOf(forward));
   const host = text(forward, 'dest') !== '' || text(forward, 'src_dport') === '';
   const needed = [
@@ -76,24 +76,24 @@ function lacking(forward: Section): { option: string; code: string }[] {
     ...(ports ? [{ option: 'src_dport', code: 'port-missing' }] : []),
     ...(host ? [{ option: 'dest_ip', code: 'forward-host' }] : []),
   ];
-  return needed.filter(({ option }) => said(forward, option) === '');
+  return needed.filter(({ option }) => optionText(forward, option) === '');
 }
 
 /**
- * Returns the missing fields of edited, enabled port forwards. Fields that the router's own file
- * lacks are not reported: a forward without a port forwards all ports.
+ * Returns the missing fields of edited, enabled port forwards. A field that the router's file lacks
+ * is not required, because a forward of all ports is valid.
  */
 export function faultsOf(draft: Pick<Draft, 'all' | 'edits' | 'original'>): Problem[] {
   const changed = new Set(draft.edits.flatMap(edited));
   const isNew = ({ section }: Section, option: string) => {
     const before = draft.original(FILE, section);
-    return !before || lacking(before).every((one) => one.option !== option);
+    return !before || missingFields(before).every((one) => one.option !== option);
   };
   return forwardsOf(draft)
     .filter((each) => changed.has(each.section) && isOn(each, 'enabled', '1'))
     .flatMap((forward) => {
       const { section } = forward;
-      const found = lacking(forward).filter(({ option }) => isNew(forward, option));
+      const found = missingFields(forward).filter(({ option }) => isNew(forward, option));
       return found.map((one) => ({ config: FILE, section, text: one.code, ...one }));
     });
 }

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/** Access between zones, networks without a zone, and guest zones. */
 
 import type { Draft } from '../form/draft.svelte';
 import { isOn, list, text, type Options, type Section } from '../form/sections';
@@ -10,21 +9,15 @@ type Sections = Pick<Draft, 'all' | 'set' | 'add' | 'remove'>;
 
 const FILE = 'firewall';
 
-/** A firewall zone as a row of the matrix. */
 export interface Zone {
-  /** Name of the section. */
   section: string;
   name: string;
-  /** Interfaces of /etc/config/network in the zone. */
   networks: string[];
-  /** The router accepts connections from the zone. */
   input: boolean;
-  /** The networks of the zone reach one another. */
   within: boolean;
   masq: boolean;
 }
 
-/** Returns the zones in the order of the file. */
 export function zonesOf(draft: Pick<Sections, 'all'>): Zone[] {
   return draft.all(FILE, 'zone').map((zone) => ({
     section: zone.section,
@@ -36,11 +29,10 @@ export function zonesOf(draft: Pick<Sections, 'all'>): Zone[] {
   }));
 }
 
-/** Returns the number of enabled firewall rules, which the matrix does not show. */
 export const rulesOf = (draft: Pick<Sections, 'all'>): number =>
   draft.all(FILE, 'rule').filter((each) => isOn(each, 'enabled', '1')).length;
 
-/** Returns the forwardings from one zone to another; fw4 takes '*' for every zone. */
+/** Returns the enabled forwardings from one zone to another; `*` stands for every zone. */
 function forwardings(draft: Pick<Sections, 'all'>, src: string, dest: string): Section[] {
   return draft
     .all(FILE, 'forwarding')
@@ -49,7 +41,7 @@ function forwardings(draft: Pick<Sections, 'all'>, src: string, dest: string): S
     .filter((each) => ['*', dest].includes(text(each, 'dest')));
 }
 
-/** Returns the access from `src` to `dest`. `always`: a single cell cannot remove it. */
+/** Returns the access from `src` to `dest`; `always` if a cell cannot revoke it. */
 export function reaches(
   draft: Pick<Sections, 'all'>,
   src: string,
@@ -63,19 +55,17 @@ export function reaches(
   return found.length > 0 ? 'yes' : 'no';
 }
 
-/** Reports whether fw4's defaults allow forwarding between all zones. */
 const isOpen = (draft: Pick<Sections, 'all'>): boolean =>
   defaultPolicy(draft, 'forward') === 'accept';
 
-/** Allows connections from `src` to `dest`, or removes all forwardings that do. */
 export function connect(draft: Sections, src: string, dest: string, on: boolean): void {
   const found = forwardings(draft, src, dest).map(({ section }) => section);
   if (!on) draft.remove(FILE, ...found);
   else if (found.length === 0) draft.add(FILE, 'forwarding', { src, dest });
 }
 
-/** Returns the networks without a zone, to and from which fw4 forwards nothing. */
-export function strays(draft: Pick<Sections, 'all'>): string[] {
+/** Returns the networks without a zone, which fw4 does not forward. */
+export function unzonedNetworks(draft: Pick<Sections, 'all'>): string[] {
   const taken = new Set(zonesOf(draft).flatMap(({ networks }) => networks));
   return draft
     .all('network', 'interface')
@@ -83,24 +73,22 @@ export function strays(draft: Pick<Sections, 'all'>): string[] {
     .filter((name) => name !== 'loopback' && !taken.has(name));
 }
 
-/** Maximum length of a zone's name in fw4. */
-const NAME = 11;
+const MAX_NAME_LENGTH = 11;
 
-/** Returns an unused name for the zone of a network. */
 export function zoneName(network: string, zones: readonly Zone[]): string {
   const taken = new Set(zones.map(({ name }) => name));
-  // fw4 skips a zone if its name begins with a digit.
-  const base = network.replaceAll(/[^\w]/g, '_').replace(/^\d/, '_$&').slice(0, NAME);
-  const tries = [base, ...[...'23456789'].map((n) => base.slice(0, NAME - 1) + n)];
+  // fw4 skips zones whose name begins with a digit.
+  const base = network.replaceAll(/[^\w]/g, '_').replace(/^\d/, '_$&').slice(0, MAX_NAME_LENGTH);
+  const tries = [base, ...[...'23456789'].map((n) => base.slice(0, MAX_NAME_LENGTH - 1) + n)];
   return tries.find((name) => !taken.has(name)) ?? base;
 }
 
-/** Protocols of a rule without `proto`. */
+/** Default of `proto`. */
 const TCPUDP = ['tcp', 'udp'];
 
 /**
- * Services of the router for guests: addresses and names. IPv6 does not work without neighbour
- * discovery, and large packets are lost without ICMPv6 errors.
+ * Router services for guests: addresses, names and ICMPv6. Without neighbour discovery IPv6 does
+ * not work, and without ICMPv6 errors large packets are lost.
  */
 const services: { name: string; values: Options }[] = [
   { name: 'DHCP', values: { proto: 'udp', dest_port: '67' } },
@@ -126,10 +114,10 @@ const services: { name: string; values: Options }[] = [
   },
 ];
 
-/** Options with which a rule allows no less than a service. */
+/** Options that do not restrict a rule to less than a service. */
 const lenient = ['name', 'src', 'target', 'enabled', 'limit', 'limit_burst', 'counter', 'log'];
 
-/** Reports whether a rule allows a service, without conditions that the service lacks. */
+/** Reports whether a rule allows the whole service, without further conditions. */
 function allows(rule: Section, values: Options): boolean {
   const compared = ['proto', 'family', 'dest_port', 'icmp_type'];
   const others = Object.keys(rule.values).filter((each) => !lenient.includes(each));
@@ -149,8 +137,8 @@ function allows(rule: Section, values: Options): boolean {
 }
 
 /**
- * Makes a guest zone that reaches only the Internet and the router's services for guests, and that
- * no zone reaches. For a network, a new zone is created.
+ * Makes a zone, or a new zone for a network, a guest zone: it reaches only the Internet and the
+ * services for guests, and no zone reaches it.
  */
 export function isolate(draft: Sections, of: { zone: Zone } | { network: string }): void {
   const zones = zonesOf(draft);
@@ -176,15 +164,14 @@ export function isolate(draft: Sections, of: { zone: Zone } | { network: string 
   }
 }
 
-/** Returns the enabled rules and redirects into a zone, which the matrix does not show. */
-export function waysIn(draft: Pick<Sections, 'all'>, zone: Zone): Section[] {
+export function rulesInto(draft: Pick<Sections, 'all'>, zone: Zone): Section[] {
   const enabled = (type: string) =>
     draft.all(FILE, type).filter((each) => isOn(each, 'enabled', '1'));
   const leads = (each: Section) => ['*', zone.name].includes(text(each, 'dest'));
   const rules = enabled('rule').filter(
     (each) => leads(each) && text(each, 'src') !== zone.name && targetOf(each) === 'accept',
   );
-  // fw4 derives the zone from the address if the redirect has no destination.
+  // Without `dest`, fw4 derives the zone from the address.
   const redirects = enabled('redirect').filter(
     (each) =>
       isForward(each) && text(each, 'dest_ip') !== '' && (text(each, 'dest') === '' || leads(each)),
@@ -192,7 +179,7 @@ export function waysIn(draft: Pick<Sections, 'all'>, zone: Zone): Section[] {
   return [...rules, ...redirects];
 }
 
-/** Reports whether the zones are as `isolate` leaves them; rules may still grant access. */
+/** Reports whether the zone has no access beyond that of `isolate`. Rules are not considered. */
 export function isIsolated(draft: Pick<Sections, 'all'>, zone: Zone): boolean {
   const others = zonesOf(draft).filter(({ name }) => name !== zone.name);
   const open = others.some(

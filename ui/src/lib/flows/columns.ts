@@ -1,19 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/** Columns of flows and groups, with the narrowest layout that shows each. */
 
 import type { MessageKey } from '../i18n/t';
 import type { Group } from './query';
 
-/** Layouts of the table by its width. */
 export const layouts = ['narrow', 'medium', 'wide'] as const;
 export type Layout = (typeof layouts)[number];
 
 export interface Column {
-  /** The daemon's name for sorting; empty if the column cannot be sorted. */
+  /** The daemon's sort key; empty if the column cannot be sorted. */
   sort: string;
   label: MessageKey;
   numeric: boolean;
-  /** The narrowest layout with this column; `table.css` hides its cells in narrower ones. */
+  /** The narrowest layout with this column; `table.css` hides it in narrower ones. */
   from: Layout;
 }
 

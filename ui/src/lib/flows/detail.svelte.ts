@@ -3,7 +3,7 @@ import { Fault } from '../api/errors';
 import type { Fastpath } from '../api/fastpath';
 import type { FlowDetail } from '../api/types';
 
-/** Follows one flow while its panel is open; keeps the last state after the flow ended. */
+/** Polls one flow; keeps its last state after the flow has ended. */
 export class FollowedFlow {
   detail = $state.raw<FlowDetail | null>(null);
   gone = $state(false);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import { describe, expect, it } from 'vitest';
-import { towards, type Slot } from './drawing';
+import { nextFrame, type Slot } from './drawing';
 
-/** Returns a slot for each letter, starting at `first`; a dot is an unknown row. */
+/** Returns one slot per letter from index `first`; a dot is an unknown row. */
 function slots(letters: string, first = 0): Slot<{ key: string }>[] {
   return [...letters].map((key, i) => ({
     index: first + i,
@@ -12,18 +12,18 @@ function slots(letters: string, first = 0): Slot<{ key: string }>[] {
 const letters = (all: readonly Slot<{ key: string }>[]) =>
   all.map(({ row }) => row?.key ?? '.').join('');
 
-/** Returns the frames from `before` to `after` with a portion of two rows. */
+/** Returns the frames from `before` to `after` with two new rows each. */
 function pictures(before: Slot<{ key: string }>[], after: Slot<{ key: string }>[]): string[] {
   const seen = [];
   let drawn: readonly Slot<{ key: string }>[] = before;
   for (let done = false; !done && seen.length < 20;) {
-    ({ slots: drawn, done } = towards(after, drawn, 2));
+    ({ slots: drawn, done } = nextFrame(after, drawn, 2));
     seen.push(letters(drawn));
   }
   return seen;
 }
 
-describe('a table is drawn in portions', () => {
+describe('the table is drawn in portions', () => {
   it('from the top if it was empty', () => {
     expect(pictures([], slots('abcde'))).toEqual(['ab...', 'abcd.', 'abcde']);
   });
@@ -36,8 +36,8 @@ describe('a table is drawn in portions', () => {
     expect(pictures(slots('abcd'), slots('wxyz'))).toEqual(['wxcd', 'wxyz']);
   });
 
-  it('with no row in two places', () => {
-    // c moves up; its old place is empty until z is drawn.
+  it('without a row in two places', () => {
+    // c moves up; its old slot stays empty until z is drawn.
     expect(pictures(slots('abc'), slots('cxyz'))).toEqual(['cxy.', 'cxyz']);
     expect(pictures(slots('abc'), slots('xyc'))).toEqual(['xyc']);
     expect(pictures(slots('abcd'), slots('wxdz'))).toEqual(['wxd.', 'wxdz']);

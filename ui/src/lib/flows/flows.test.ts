@@ -12,7 +12,7 @@ import {
   unfiltered,
   writeView,
 } from './query';
-import { distinct, endOf, endpoint, endsOf, inPlace, isTranslated, rowsOf } from './rows';
+import { distinct, endOf, endpoint, endsOf, keepOrder, isTranslated, rowsOf } from './rows';
 import { drawn, isShort, windowAround, WINDOW_ROWS } from './window';
 
 const view = (hash: string) => readView(new URLSearchParams(hash));
@@ -22,7 +22,7 @@ describe('the view in the address', () => {
     expect(writeView(view('')).toString()).toBe('');
   });
 
-  it('is read as it was written', () => {
+  it('is read back unchanged', () => {
     const hash =
       'text=nas+443&path=slow%2Cinspect&proto=udp&vlan=20&host=10.0.0.1&reason=helper' +
       '&group=host&sort=bytes&dir=asc&nat=1&local=1&flow=77';
@@ -96,7 +96,7 @@ describe('the daemon’s query', () => {
     expect(amongAll(view('path=ended'), 9, left)).toBe(4);
   });
 
-  it('detects filters and removes them', () => {
+  it('detects and removes filters', () => {
     const filtered = view('host=10.0.0.1&sort=bytes');
     expect(isFiltered(filtered)).toBe(true);
     expect(isFiltered(unfiltered(filtered))).toBe(false);
@@ -152,7 +152,7 @@ describe('the window of rows', () => {
     }
   });
 
-  it('fetches more before the end is reached', () => {
+  it('fetches more rows before the end of the window', () => {
     const known = { first: 100, end: 260 };
     expect(isShort(known, { first: 160, end: 200 }, 20_000)).toBe(false);
     expect(isShort(known, { first: 210, end: 250 }, 20_000)).toBe(true);
@@ -178,7 +178,7 @@ describe('rows', () => {
     expect(group).toMatchObject({ kind: 'group', key: 'g10.0.0.1', group: { flows: 3 } });
   });
 
-  it('keep their places while held and update their figures', () => {
+  it('keep their places while held, with current figures', () => {
     const held = rowsOf(
       page(
         ['id', 'bps'],
@@ -199,9 +199,9 @@ describe('rows', () => {
         ],
       ),
     );
-    expect(inPlace(held, fresh).map((row) => row.key)).toEqual(['f1', 'f2', 'f3']);
-    expect(inPlace(held, fresh)[2]).toBe(fresh[0]);
-    expect(inPlace(held, fresh)[1]).toBe(held[1]);
+    expect(keepOrder(held, fresh).map((row) => row.key)).toEqual(['f1', 'f2', 'f3']);
+    expect(keepOrder(held, fresh)[2]).toBe(fresh[0]);
+    expect(keepOrder(held, fresh)[1]).toBe(held[1]);
   });
 
   it('are never duplicated', () => {

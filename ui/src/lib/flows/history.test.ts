@@ -17,7 +17,7 @@ const move = (at_ms: number): HostMove => ({
   to: 'lan3',
 });
 
-it('lists moves of hosts with the path at that time', () => {
+it('lists moves of hosts with the path at the time', () => {
   const steps = history([event(1, 'slow'), event(3, 'flowtable')], [move(2), move(5)]);
   expect(steps.map((step) => [step.at_ms, step.event.path, step.move?.to])).toEqual([
     [1, 'slow', undefined],

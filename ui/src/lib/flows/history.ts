@@ -1,17 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/** History of a flow: its paths, and the moves of its hosts. */
 
 import type { FlowEvent, HostMove } from '../api/types';
 
 export interface Step {
   at_ms: number;
-  /** The path from this step on. */
   event: FlowEvent;
-  /** A host moved to another port, and the flow was renewed. */
+  /** A host moved to another port, which renewed the flow. */
   move?: HostMove;
 }
 
-/** Returns paths and moves in the order of time; empty if the flow has no path yet. */
+/** Returns paths and moves in order of time; empty if the flow has no path yet. */
 export function history(events: FlowEvent[], moves: HostMove[]): Step[] {
   const first = events[0];
   if (!first) return [];

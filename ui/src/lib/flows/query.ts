@@ -1,17 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/** Filters, grouping and order of the flow table, in the address and as the daemon's query. */
 
 import type { FlowFilter, FlowsQuery, Path, Reason } from '../api/types';
 import { isLocal, isPath, paths, type Aside } from '../path/path';
 
 export type Group = NonNullable<FlowsQuery['group']>;
 
-/** The view of the table, kept in the address. */
 export interface View {
   text: string;
   path: Path[];
   proto: string;
-  /** 0 for every VLAN. */
   vlan: number;
   host: string;
   reason: Reason | '';
@@ -19,11 +16,9 @@ export interface View {
   sort: string;
   desc: boolean;
   nat: boolean;
-  /** Shows flows that are not forwarded, too. */
   local: boolean;
-  /** Shows ended connections, too. */
   ended: boolean;
-  /** Id of the flow in the detail panel; 0 if it is closed. */
+  /** Id of the flow in the panel; 0 if the panel is closed. */
   flow: number;
 }
 
@@ -52,7 +47,6 @@ export function readView(params: URLSearchParams): View {
   };
 }
 
-/** Returns the address of a view without defaults. */
 export function writeView(view: View): URLSearchParams {
   const { text, proto, vlan, host, reason, group, desc, flow } = view;
   const path = view.path.join(',');
@@ -63,7 +57,6 @@ export function writeView(view: View): URLSearchParams {
   return new URLSearchParams(given.map(([name, value]) => [name, String(value)]));
 }
 
-/** Reports which flows are hidden: local ones and ended ones. */
 export function hides(view: View): Record<Aside, boolean> {
   return {
     local: !view.local && !isLocal(view.reason),
@@ -71,7 +64,7 @@ export function hides(view: View): Record<Aside, boolean> {
   };
 }
 
-/** Returns the daemon's query for a view, without its position in the table. */
+/** Returns the daemon's query for a view, without the range of rows. */
 export function queryOf(view: View): FlowsQuery {
   const filter = filterOf(view);
   const { local, ended } = hides(view);
@@ -98,19 +91,17 @@ export function isFiltered(view: View): boolean {
   return Object.keys(filterOf(view)).length > 0;
 }
 
-/** Returns how many of `total` flows a view without filters shows. */
+/** Returns how many of `total` flows are shown without filters. */
 export function amongAll(view: View, total: number, left: Record<Aside, number>): number {
   const hidden = hides(view);
   const out = (hidden.local ? left.local : 0) + (hidden.ended ? left.ended : 0);
   return Math.max(0, total - out);
 }
 
-/** Returns the view without filters, with the same columns and order. */
 export function unfiltered(view: View): View {
   return { ...view, text: '', path: [], proto: '', vlan: 0, host: '', reason: '' };
 }
 
-/** Returns the view of a group's flows, which a click on its row opens. */
 export function intoGroup(view: View, key: string): View {
   const flat: View = { ...view, group: '', sort: DEFAULT_SORT, desc: true };
   switch (view.group) {
@@ -129,7 +120,7 @@ export function intoGroup(view: View, key: string): View {
   }
 }
 
-/** Returns the order after a click on a column: largest numbers first, text from A. */
+/** Returns the view after a click on a column header: numbers descending, text ascending. */
 export function sortedBy(view: View, column: string, numeric: boolean): View {
   if (view.sort === column) return { ...view, desc: !view.desc };
   return { ...view, sort: column, desc: numeric };

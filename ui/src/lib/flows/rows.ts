@@ -1,13 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/** Rows of the flow table, and addresses and ports of a flow's ends. */
 
 import type { Flow, FlowDetail, FlowPage, TopRow } from '../api/types';
 
-/** A row of the table: a flow or a group of flows. */
 export type Row =
   { kind: 'flow'; key: string; flow: Flow } | { kind: 'group'; key: string; group: TopRow };
 
-/** Returns the rows of a page as objects, keyed by the page's column names. */
 export function rowsOf(page: FlowPage): Row[] {
   const grouped = !page.cols.includes('id');
   return page.rows.map((cells) => {
@@ -21,13 +18,13 @@ export function rowsOf(page: FlowPage): Row[] {
   });
 }
 
-/** Returns the held rows in their places with figures from the new page. */
-export function inPlace(held: readonly Row[], fresh: readonly Row[]): Row[] {
+/** Returns the held rows in their order, with figures of the new page. */
+export function keepOrder(held: readonly Row[], fresh: readonly Row[]): Row[] {
   const known = new Map(fresh.map((row) => [row.key, row]));
   return held.map((row) => known.get(row.key) ?? row);
 }
 
-/** Removes duplicates: a flow may move between the reading of two pages. */
+/** Removes duplicates: a flow may move between two pages while they are fetched. */
 export function distinct(rows: readonly Row[]): Row[] {
   const seen = new Set<string>();
   return rows.filter((row) => !seen.has(row.key) && seen.add(row.key));
@@ -39,7 +36,6 @@ export function endpoint(address: string, port: number): string {
   return address.includes(':') ? `[${address}]:${port}` : `${address}:${port}`;
 }
 
-/** Reports whether NAT changes an address or a port of the flow. */
 export function isTranslated(flow: Flow): boolean {
   return (
     flow.src !== flow.nat_src ||
@@ -49,12 +45,11 @@ export function isTranslated(flow: Flow): boolean {
   );
 }
 
-/** Reports whether the flow has ports. ICMP has its id in their place, which is not shown. */
+/** ICMP has its id in place of ports, which is not shown. */
 function hasPorts(flow: Flow): boolean {
   return ['tcp', 'udp', 'sctp', 'dccp', 'udplite'].includes(flow.proto);
 }
 
-/** One end of a flow: its address before and after NAT, and its network. */
 export interface End {
   before: string;
   after: string;
@@ -77,7 +72,7 @@ export function endsOf(flow: Flow): [End, End] {
   return [end('src', 'sport', 'in'), end('dst', 'dport', 'out')];
 }
 
-/** Returns the time at which a flow ended and its offloaded share; `null` without bytes. */
+/** Returns the end of a flow and its offloaded share; the share is `null` without bytes. */
 export function endOf({ flow, events, offloaded_bytes }: FlowDetail) {
   const bytes = flow.up_bytes + flow.down_bytes;
   return {

@@ -1,38 +1,33 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/** The fetched rows of the flow table, held in place while the user reads them. */
 
 import { Fault } from '../api/errors';
 import type { Fastpath } from '../api/fastpath';
 import type { FlowsQuery } from '../api/types';
 import type { Live } from '../live/live.svelte';
-import { distinct, inPlace, rowsOf, type Row } from './rows';
+import { distinct, keepOrder, rowsOf, type Row } from './rows';
 import { isShort, windowAround, type Range } from './window';
 
-/** Cause of a fetch: only the user's actions may move rows under the pointer. */
+/** Cause of a fetch. Only `refresh` must not move rows under the pointer. */
 type Cause = 'query' | 'scroll' | 'refresh';
 
 /**
- * A window of the daemon's flow table. The daemon filters, sorts and pages; this class holds the
- * rows around the visible ones and keeps rows in place while the user reads them.
+ * A window of the daemon's flow table. The daemon filters, sorts and pages; this class fetches the
+ * rows around the visible ones, and keeps them in place while the user reads.
  */
 export class FlowWindow {
   rows = $state.raw<readonly Row[]>([]);
-  /** Index of the first of `rows` in the whole table. */
+  /** Index of `rows[0]` in the whole table. */
   offset = $state(0);
-  /** Number of matching rows; `null` before the first answer. */
   matched = $state<number | null>(null);
   total = $state(0);
-  /** The rows belong to an older query; the answer to the new one is pending. */
   stale = $state(true);
   trouble = $state('');
-  /** Number of updates held back because they would move rows that the user reads. */
+  /** Number of updates held back while the user reads. */
   held = $state(0);
-  /** The user has paused updates. */
   paused = $state(false);
   /** The pointer or the focus is on the rows. */
   reading = $state(false);
 
-  /** `null` before the first query; nothing is requested until then. */
   private query: FlowsQuery | null = null;
   private visible: Range = { first: 0, end: 40 };
   private pending: { rows: readonly Row[]; offset: number } | null = null;
@@ -47,7 +42,6 @@ export class FlowWindow {
     return { first: this.offset, end: this.offset + this.rows.length };
   }
 
-  /** Starts over at the top with another filter, order or grouping. */
   ask(query: FlowsQuery): void {
     this.query = query;
     this.stale = true;
@@ -55,20 +49,19 @@ export class FlowWindow {
     void this.fetch('query');
   }
 
-  /** Sets the drawn rows; fetches more near the end of the known rows. */
+  /** Sets the visible rows; fetches more near the end of the known rows. */
   show(visible: Range): void {
     this.visible = visible;
     if (this.matched === null || this.stale) return;
     if (isShort(this.known, visible, this.matched)) void this.fetch('scroll');
   }
 
-  /** Fetches new figures; while paused, only counts the update. */
+  /** Fetches current figures; while paused, only counts the update. */
   refresh(): void {
     if (this.paused) this.held += 1;
     else if (this.query && !this.asking) void this.fetch('refresh');
   }
 
-  /** Shows the held updates. */
   release(): void {
     const pending = this.pending;
     this.held = 0;
@@ -86,7 +79,7 @@ export class FlowWindow {
   pause(paused: boolean): void {
     this.paused = paused;
     if (paused) {
-      // The answer to an earlier refresh would arrive during the pause.
+      // Otherwise the answer to an earlier refresh would arrive during the pause.
       if (this.asking?.cause === 'refresh') this.stop();
       return;
     }
@@ -100,7 +93,7 @@ export class FlowWindow {
   }
 
   private async fetch(cause: Cause): Promise<void> {
-    // Only the last position counts, so a scroll waits for the running fetch.
+    // A scroll waits for the running fetch, because only the last position counts.
     if (cause === 'scroll' && this.asking && this.asking.cause !== 'refresh') return;
     this.stop();
     const asking = { stop: new AbortController(), cause };
@@ -126,7 +119,7 @@ export class FlowWindow {
   private take(rows: Row[], offset: number, cause: Cause): void {
     this.stale = false;
     if (cause === 'refresh' && this.reading) {
-      this.rows = inPlace(this.rows, rows);
+      this.rows = keepOrder(this.rows, rows);
       this.pending = { rows, offset };
       this.held += 1;
       return;

@@ -5,7 +5,6 @@ import type { Fastpath } from '../api/fastpath';
 import type { FlowsQuery } from '../api/types';
 import { FlowWindow } from './table.svelte';
 
-/** A daemon with this many flows, in an order that the test decides. */
 class Daemon {
   ids: number[] = [];
   asked: FlowsQuery[] = [];
@@ -46,7 +45,7 @@ it('shows the first rows of a query', () => {
 describe('a refresh', () => {
   beforeEach(() => daemon.ids.reverse());
 
-  it('moves rows if nobody reads them', async () => {
+  it('moves rows unless the user reads them', async () => {
     table.refresh();
     await settled();
     expect(keys()).toEqual(['f1000', 'f999', 'f998']);
@@ -103,7 +102,7 @@ it('fetches further rows only near the end of the known rows', async () => {
   expect(table.known.end).toBeGreaterThan(540);
 });
 
-it('ends at the last position of a long scroll', async () => {
+it('fetches the last position of a long scroll', async () => {
   for (let first = 0; first < 900; first += 50) table.show({ first, end: first + 40 });
   await settled();
   await settled();
@@ -134,7 +133,7 @@ it('drops held rows of an earlier query', async () => {
   expect(keys()).toEqual(['f5', 'f6']);
 });
 
-it('keeps its rows and reports a refusal of the daemon', async () => {
+it('keeps its rows and reports a refusal', async () => {
   daemon.fault = new Fault('failed', 'fastpath flows: Invalid argument');
   table.refresh();
   await settled();

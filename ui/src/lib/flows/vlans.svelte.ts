@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/** VLANs in the filter of the flow table, requested once. */
+/** VLANs of the filter, requested once. */
 
 import type { App } from '../shell/app.svelte';
 import { vlansOf } from '../topology/model';
@@ -7,7 +7,7 @@ import { vlansOf } from '../topology/model';
 class KnownVlans {
   all = $state.raw<readonly number[]>([]);
 
-  /** Returns all VLANs, with the chosen one even if it is unknown. */
+  /** Returns all VLANs, and the chosen one even if it is unknown. */
   with(chosen: number): readonly number[] {
     if (chosen === 0 || this.all.includes(chosen)) return this.all;
     return [...this.all, chosen].sort((a, b) => a - b);

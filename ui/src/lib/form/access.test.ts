@@ -5,7 +5,7 @@ import { sentenceOf } from './access';
 const base = { granted: true, from: 'lan', to: 'wan', ports: '', name: '', text: 'as it is' };
 
 describe('access between zones', () => {
-  it('is a sentence that depends on the kind of setting', () => {
+  it('is described by a sentence per kind of setting', () => {
     expect(sentenceOf({ ...base, code: 'zone' })).toBe('zone lan → zone wan');
     expect(sentenceOf({ ...base, code: 'router', to: '' })).toBe('zone lan → the router');
     expect(
@@ -26,7 +26,7 @@ describe('access between zones', () => {
     );
   });
 
-  it('is the router’s text for an unknown kind', () => {
+  it('has the router’s text for an unknown kind', () => {
     expect(sentenceOf({ ...base, code: 'tunnel' })).toBe('as it is');
   });
 });

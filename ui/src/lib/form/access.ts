@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/** Sentences about access between zones that a change grants or withdraws. */
 
 import type { Access } from './change.svelte';
 import { f, maybe } from './messages';
@@ -9,7 +8,6 @@ function zone(name: string): string {
   return name === '*' ? f('exposes.every') : f('exposes.zone', { zone: name });
 }
 
-/** Describes the access as a sentence, or with the router's text for an unknown code. */
 export function sentenceOf({ code, from, to, ports, name, text }: Access): string {
   const target = code === 'port' ? to : zone(to);
   const known = { from: zone(from), to: target, ports: ports || f('access.all') };

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/** IPv4 addresses of an interface with their prefix lengths. */
 
 import { list, text, type Section } from './sections';
 
-/** Returns the prefix length of a netmask in either notation of netifd. */
+/** Returns the prefix length of a netmask, `24` or `255.255.255.0`. */
 function lengthOf(mask: string): number | undefined {
   if (/^\d{1,2}$/.test(mask)) return Number(mask) <= 32 ? Number(mask) : undefined;
   const bytes = mask.split('.').map((each) => (/^\d{1,3}$/.test(each) ? Number(each) : 256));
@@ -12,7 +11,7 @@ function lengthOf(mask: string): number | undefined {
   return /^1*0*$/.test(bits) ? bits.lastIndexOf('1') + 1 : undefined;
 }
 
-/** Returns addresses as 192.0.2.1/24; `netmask` applies to addresses without a prefix. */
+/** Returns the IPv4 addresses as 192.0.2.1/24. `netmask` applies to addresses without a prefix. */
 export function addressesOf(section: Section | undefined): string[] {
   const common = text(section, 'netmask');
   return list(section, 'ipaddr').map((each) => {

@@ -16,7 +16,7 @@ describe('bytes', () => {
     ['1.5', null],
   ])('reads %s', (text, bytes) => expect(parseBytes(text)).toBe(bytes));
 
-  it('writes text that it can read back', () => {
+  it('formats text that can be parsed', () => {
     expect(writeBytes('1048576')).toBe('1 MiB');
     expect(writeBytes('1000000')).toBe('1000000');
     expect(writeBytes('0')).toBe('0');

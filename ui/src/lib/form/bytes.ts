@@ -10,7 +10,7 @@ const units: Record<string, number> = {
   gi: 1024 ** 3,
 };
 
-/** Parses `1 MiB`, `512 kB` or `1048576`; `null` for other text and from 4 GiB. */
+/** Parses `1 MiB`, `512 kB` or `1048576`; returns `null` for other text and for 4 GiB or more. */
 export function parseBytes(text: string): number | null {
   const found = /^(\d+(?:\.\d+)?)\s*([kmg]i?)?b?$/i.exec(text.trim());
   if (!found) return null;
@@ -18,7 +18,6 @@ export function parseBytes(text: string): number | null {
   return Number.isInteger(bytes) && bytes < 2 ** 32 ? bytes : null;
 }
 
-/** Formats bytes in the largest unit that divides them. */
 export function writeBytes(text: string): string {
   const bytes = Number(text);
   if (!/^\d+$/.test(text) || bytes === 0) return text;

@@ -5,7 +5,7 @@ import { defaults } from './defaults';
 
 const FILE = new URL('../../../../feeds/fastpathd/files/fastpath.config', import.meta.url);
 
-/** Returns the options of the installed file by type of section, without comments. */
+/** Returns the options of the installed file by section type, without comments. */
 function installed(): Record<string, Record<string, string>> {
   const read: Record<string, Record<string, string>> = {};
   let type = '';
@@ -18,12 +18,9 @@ function installed(): Record<string, Record<string, string>> {
   return read;
 }
 
-/** Options that no screen shows. */
 const unseen = ['fastpath.mark_mask', 'fastpath.refresh'];
-/** Options that the file omits. */
 const absent = [
   ...['ips.budget_packets', 'policy.enabled', 'policy.action', 'rules.enabled', 'cpu.profile'],
-  // The file has no section of this type.
   ...Object.keys(defaults.export).map((option) => `export.${option}`),
 ];
 

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/** Defaults of `/etc/config/fastpath`; the daemon's are in the crates' `settings.rs`. */
+/** Defaults of `/etc/config/fastpath`, as in the daemon crates' `settings.rs`. */
 
 import type { Draft } from './draft.svelte';
 import type { Value } from './sections';
 
-/** Values of absent options, by type of section. */
 export const defaults = {
   fastpath: {
     enabled: '1',
@@ -43,13 +42,12 @@ export const defaults = {
   },
 } as const;
 
-/** Returns the value in force if an option is absent; empty if there is none. */
 export function defaultOf(type: string, option: string): string {
   const known: Record<string, Record<string, string>> = defaults;
   return known[type]?.[option] ?? '';
 }
 
-/** Returns the value to write: a default is not written if the file has no value. */
+/** Returns the value to write; empty for a default that the file does not contain. */
 export function stored<V extends Value>(
   draft: Draft,
   { config, section, type }: { config: string; section: string; type: string },

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/** Edits of configuration files that are not on the router yet, and their problems. */
 
 import type { Broken } from '../api/types-change';
 import type { Problem, Router } from './change.svelte';
 import { editsOf, type Edit, type Files, type Options, type Section, type Value } from './sections';
-import { judgement } from './messages';
+import { localized } from './messages';
 
-/** Returns the renames that are not in `applied` yet, from the names there. */
+/** Returns the renames that `applied` lacks, with their former names in `applied`. */
 function renamedSince(
   applied: readonly Section[],
   was: ReadonlyMap<string, string> = new Map(),
@@ -19,25 +18,24 @@ function renamedSince(
 
 export class Draft {
   private before = $state.raw<Files>({});
-  /** The sections of each file that has been read, with the edits. */
+  /** The sections of each loaded file, with the edits. */
   files = $state.raw<Files>({});
-  /** Files that the router cannot read; they have no sections here. */
+  /** Files that the router cannot parse; they have no sections here. */
   broken = $state.raw<readonly Broken[]>([]);
-  /** Problems of the last review, without problems of options edited since. */
+  /** Problems of the last review, without those of options edited later. */
   problems = $state.raw<readonly Problem[]>([]);
-  /** Original names of renamed sections, by file. */
   private was = $state.raw<Readonly<Record<string, ReadonlyMap<string, string>>>>({});
   private made = 0;
 
   constructor(
     private readonly router: Router,
-    /** Returns the problems for which the router does not use a file. */
+    /** Returns the problems for which the router refuses a file. */
     private readonly reported: () => readonly Problem[] = () => [],
   ) {}
 
   /**
-   * Returns the edits from the files to the state shown. Computed at each read: a draft outlives
-   * the component that made it, and a `$derived` of that component would keep its last value.
+   * Returns the edits from the loaded files to the current state. A getter, because a draft
+   * outlives the component that creates it, and a `$derived` would keep its last value.
    */
   get edits(): Edit[] {
     const { before, files, was } = this;
@@ -46,19 +44,17 @@ export class Draft {
     );
   }
 
-  /** Returns the names of the files that have been read. */
   get configs(): string[] {
     return Object.keys(this.before);
   }
 
-  /** Reports whether the draft changes a file. */
   edited(config: string): boolean {
     return this.edits.some((each) => each.config === config);
   }
 
   /**
-   * Reads files and discards their edits, except for edits made meanwhile. By default reads all
-   * files that have been read before.
+   * Loads files and discards their edits, except edits made while loading. By default reloads all
+   * files.
    */
   async load(configs = this.configs, signal?: AbortSignal): Promise<void> {
     const asked = this.files;
@@ -66,7 +62,7 @@ export class Draft {
     const all = reply['configs'] as Record<string, Section[]>;
     const read = configs.filter((each) => this.files[each] === asked[each]);
     const fresh = Object.fromEntries(read.map((each) => [each, all[each] ?? []]));
-    // Older routers refuse instead.
+    // Older routers refuse the whole call instead.
     const broken = (reply['broken'] ?? []) as readonly Broken[];
     const known = this.broken.filter(({ config }) => !read.includes(config));
     this.broken = [...known, ...broken.filter(({ config }) => read.includes(config))];
@@ -77,8 +73,8 @@ export class Draft {
   }
 
   /**
-   * Reads the files after a change with their state `applied`. Edits made since then stay, on top
-   * of the applied state.
+   * Reloads the files after a change whose state was `applied`. Later edits stay, on top of that
+   * state.
    */
   async loadAfter(applied: Files, signal?: AbortSignal): Promise<void> {
     const later = this.configs.filter((each) => this.files[each] !== applied[each]);
@@ -105,13 +101,13 @@ export class Draft {
     return this.files[config]?.find(({ section }) => section === name);
   }
 
-  /** Returns a section as the router has it; `undefined` for a new section. */
+  /** Returns the section on the router; `undefined` for a new section. */
   original(config: string, name: string): Section | undefined {
     const known = this.former(config, name);
     return this.before[config]?.find(({ section }) => section === known);
   }
 
-  /** Sets options; an empty value removes the option. */
+  /** Sets options; an empty value removes an option. */
   set(config: string, name: string, options: Record<string, Value>): void {
     this.forget(config, ({ section, option }) => section === name && option in options);
     this.change(config, (all) =>
@@ -121,7 +117,7 @@ export class Draft {
     );
   }
 
-  /** Adds a section, anonymous without a name; returns its id in this draft. */
+  /** Adds a section, without a name an anonymous one; returns its id in this draft. */
   add(config: string, type: string, values: Options, name?: string): string {
     const section = name ?? `new${++this.made}`;
     const added = { section, type, anonymous: name === undefined, values: given(values) };
@@ -130,7 +126,7 @@ export class Draft {
   }
 
   remove(config: string, ...names: string[]): void {
-    // A section that is added later under one of the names is new.
+    // A section added later under a removed name is new.
     const kept = [...(this.was[config] ?? [])].filter(([to]) => !names.includes(to));
     this.was = { ...this.was, [config]: new Map(kept) };
     this.forget(config, ({ section }) => names.includes(section));
@@ -148,7 +144,7 @@ export class Draft {
     );
   }
 
-  /** Moves a section before (-1) or after (1) its neighbour of the same type. */
+  /** Swaps a section with its previous (-1) or next (1) neighbour of the same type. */
   move(config: string, name: string, by: -1 | 1): void {
     this.change(config, (all) => {
       const at = all.findIndex(({ section }) => section === name);
@@ -159,24 +155,21 @@ export class Draft {
     });
   }
 
-  /** Returns the problem of an option, or of the section as a whole; empty if there is none. */
   problem(config: string, name: string, option = ''): string {
     return this.problemsOf(config, name).get(option) ?? '';
   }
 
-  /** Returns the problems of a section by option, '' for the section as a whole. */
+  /** Returns the problems of a section by option; an empty option is the section itself. */
   problemsOf(config: string, name: string): ReadonlyMap<string, string> {
     const edited = this.files[config] !== this.before[config];
     const found = new Map<string, string>();
     for (const each of [...this.problems, ...(edited ? [] : this.reported())]) {
       const here = each.config === config && each.section === name;
-      // Only the first problem of an option counts.
-      if (here && !found.has(each.option)) found.set(each.option, judgement('problem', each));
+      if (here && !found.has(each.option)) found.set(each.option, localized('problem', each));
     }
     return found;
   }
 
-  /** Returns the name of a section in the file. */
   private former(config: string, name: string): string {
     return this.was[config]?.get(name) ?? name;
   }

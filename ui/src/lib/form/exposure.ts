@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/** Texts of exposures to the Internet, and the consents that they need. */
 
 import type * as Api from '../api/types-change';
 import { f, maybe } from './messages';
 
-/** An exposure to the Internet; newer routers may send other codes. */
+/** An exposure to the Internet. Newer routers may send other codes. */
 export type Exposure = Omit<Api.Exposure, 'code'> & { code: string };
 
 function target({ code, to }: Exposure): string {
@@ -13,14 +12,14 @@ function target({ code, to }: Exposure): string {
   return to === '*' ? f('exposes.every') : f('exposes.zone', { zone: to });
 }
 
-/** Returns one sentence per exposure, without duplicates; the router's text for unknown codes. */
+/** Returns a sentence per exposure without duplicates; the router's text for unknown codes. */
 export function dangers(exposes: readonly Exposure[]): string[] {
   const sentence = (each: Exposure) =>
     maybe(`exposes.${each.code}.why`, { zone: each.zone, to: target(each) }) || each.text;
   return [...new Set(exposes.map(sentence))];
 }
 
-/** Returns a consent for each zone of the Internet, with everything that it opens. */
+/** Returns the consent text of each Internet zone, with everything that it would reach. */
 export function consents(exposes: readonly Exposure[]): { zone: string; text: string }[] {
   const zones = [...new Set(exposes.map(({ zone }) => zone))];
   return zones.map((zone) => {

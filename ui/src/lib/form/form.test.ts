@@ -20,7 +20,7 @@ const guest = section('guest', 'interface', { proto: 'none' });
 const file = [bridge, lan, guest];
 
 describe('edits', () => {
-  it('of equal files are empty, whatever the order of the options', () => {
+  it('of equal files are empty, in any order of options', () => {
     const turned = { ...lan, values: { ipaddr: ['10.0.0.1/24'], proto: 'static' } };
     expect(editsOf('network', file, [bridge, turned, guest])).toEqual([]);
   });
@@ -46,7 +46,7 @@ describe('edits', () => {
     ]);
   });
 
-  it('set values by the old name before a rename', () => {
+  it('set values under the old name before a rename', () => {
     const renamed = section('visitors', 'interface', { proto: 'static' });
     const was = new Map([['visitors', 'guest']]);
     expect(editsOf('network', file, [bridge, lan, renamed], was)).toEqual([
@@ -76,7 +76,7 @@ describe('exposures to the Internet by a change', () => {
     text: 'the router’s own text',
   });
 
-  it('have a sentence each, and the router’s text for an unknown kind', () => {
+  it('have one sentence each; the router’s text for an unknown kind', () => {
     const sentences = dangers([
       exposed('input', ''),
       exposed('forward', 'lan'),
@@ -94,7 +94,7 @@ describe('exposures to the Internet by a change', () => {
     ]);
   });
 
-  it('need a consent for each zone that names everything it opens', () => {
+  it('need one consent per zone, which names everything that it exposes', () => {
     const all = [
       exposed('input', ''),
       exposed('forward', 'lan'),
@@ -109,7 +109,7 @@ describe('exposures to the Internet by a change', () => {
   });
 });
 
-/** Records the requests to the router and answers them. */
+/** A router that records requests and gives set answers. */
 class Rpcd {
   asked: [method: string, args: Record<string, unknown>][] = [];
   answers: Record<string, unknown> = {};
@@ -226,7 +226,7 @@ describe('a change', () => {
     return () => vi.useRealTimers();
   });
 
-  it('is undone by the edits that the router derives from it', async () => {
+  it('is undone by edits that the router derives', async () => {
     rpcd.answers['undo'] = network;
     await change.check({ undo: 7 });
     await change.apply({ undo: 7 });
@@ -236,7 +236,7 @@ describe('a change', () => {
     expect(rpcd.asked[3]?.[1]).toMatchObject(network);
   });
 
-  /** Follows the change for `ms` with this `in_force`; returns whether it was confirmed. */
+  /** Polls the change for `ms` with this `in_force`; returns whether the page confirmed it. */
   async function followed(in_force: boolean | null, ms: number): Promise<boolean> {
     rpcd.answers['pending'] = { pending: { ...pending, in_force }, last: null };
     const stop = new AbortController();
@@ -248,13 +248,13 @@ describe('a change', () => {
     return rpcd.methods.includes('confirm');
   }
 
-  it('is confirmed as soon as it is in force, and not before', async () => {
+  it('is confirmed once it is in force', async () => {
     await change.apply(network);
     expect(await followed(false, 25_000)).toBe(false);
     expect(await followed(true, 1500)).toBe(true);
   });
 
-  it('counts down from its request, however long it takes to come into force', async () => {
+  it('counts down from its request, not from when it is in force', async () => {
     const request = rpcd.request.bind(rpcd);
     rpcd.request = async (...args) => {
       if (args[1] === 'apply') await vi.advanceTimersByTimeAsync(25_000);
@@ -264,12 +264,12 @@ describe('a change', () => {
     expect((change.until_ms - Date.now()) / 1000).toBe(UNDO_S - 25);
   });
 
-  it('is confirmed in the end if a part of it never comes into force', async () => {
+  it('is confirmed after a timeout if a part of it never comes into force', async () => {
     await change.apply(network);
     expect(await followed(false, 40_000)).toBe(true);
   });
 
-  it('is confirmed by the page that made it, after a delay if its state is unknown', async () => {
+  it('is confirmed after a delay if its state is unknown', async () => {
     await change.apply(network);
     expect(rpcd.asked[0]?.[1]).toMatchObject({ via: 'router', seconds: UNDO_S, cut_ok: false });
     expect(await followed(null, 9000)).toBe(false);
@@ -285,7 +285,7 @@ describe('a change', () => {
     expect(storage.size).toBe(0);
   });
 
-  it("is shown as kept when the draft has the router's values", async () => {
+  it("is shown as kept once the draft has the router's values", async () => {
     const seen: string[] = [];
     const reread = () => {
       seen.push(change.outcome, change.pending === null ? 'ended' : 'pending');
@@ -296,7 +296,6 @@ describe('a change', () => {
     await change.refresh();
     expect(seen).toEqual(['', 'pending']);
     expect(change.outcome).toBe('kept');
-    // A later refresh does not read the files again.
     await change.refresh();
     expect(seen).toHaveLength(2);
   });
@@ -312,7 +311,7 @@ describe('a change', () => {
     await draft.load(['fastpath']);
     draft.set('fastpath', 'a', { src: 'lan' });
     await change.apply({ edits: draft.edits }, {}, '', { reread: () => draft.load() });
-    // Another user's change comes before ours is kept.
+    // Another user's change ends before ours is kept.
     rpcd.answers['get'] = files('two');
     rpcd.answers['pending'] = { pending: null, last: done('confirmed') };
     await change.refresh();
@@ -322,7 +321,7 @@ describe('a change', () => {
     expect(draft.get('fastpath', 'a')?.values['target']).toBe('two');
   });
 
-  it('that the daemon refuses is reverted at once and reports the refused options', async () => {
+  it('is rolled back at once if the daemon refuses options, which are reported', async () => {
     await change.apply({ edits: [] });
     const problems = [{ config: 'fastpath', section: 'a', option: 'src', code: '', text: 'no' }];
     rpcd.answers['pending'] = { pending: { ...pending, in_force: false, problems }, last: null };
@@ -337,7 +336,7 @@ describe('a change', () => {
     expect([change.outcome, change.refused]).toEqual(['reverted', problems]);
   });
 
-  it('that cannot disconnect anybody is confirmed sooner', async () => {
+  it('is confirmed sooner if it cannot disconnect anybody', async () => {
     await change.apply({ edits: [{ config: 'fastpath', op: 'delete', section: 'old' }] });
     rpcd.answers['pending'] = { pending, last: null };
     const stop = new AbortController();
@@ -393,7 +392,7 @@ describe('a change', () => {
     expect(rpcd.asked[1]?.[1]).toMatchObject({ cut_ok: false, accept_exposure: ['wan'] });
   });
 
-  it('ends established connections only if the administrator wants it', async () => {
+  it('ends established connections only with consent', async () => {
     await change.apply(network);
     expect(rpcd.asked[0]?.[1]).not.toHaveProperty('end_connections');
     await change.apply(network, { end_connections: false });
@@ -402,7 +401,7 @@ describe('a change', () => {
     expect(rpcd.asked[2]?.[1]).toMatchObject({ cut_ok: false, end_connections: true });
   });
 
-  it('that the router refuses is reported with its reason', async () => {
+  it('reports the reason of a refusal', async () => {
     rpcd.answers['apply'] = { error: { code: 'pending', text: 'viewer is at it', user: 'anna' } };
     const refused = change.apply({ edits: [] });
     await expect(refused).rejects.toBeInstanceOf(Refusal);
@@ -410,7 +409,7 @@ describe('a change', () => {
     expect(change.pending).toBe(null);
   });
 
-  it('that the router refuses gives the reason in the language of the page', async () => {
+  it('reports the reason of a refusal in the language of the page', async () => {
     await setLanguage('de');
     const cause = { code: 'no-right', params: { config: 'network', user: 'eve' } };
     const error = { code: 'denied', text: 'in English', config: 'network', cause };

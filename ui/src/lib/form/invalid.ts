@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-/** Focuses the first invalid field and scrolls it into view; returns `false` without one. */
+/** Focuses the first invalid field, in view; returns `false` if there is none. */
 export function focusInvalid(root: ParentNode): boolean {
   const field = root.querySelector<HTMLElement>('main [aria-invalid="true"]');
   if (!field) return false;
   for (let each = field.closest('details'); each; each = parentOf(each)) each.open = true;
   field.focus({ preventScroll: true });
-  // Centred because sticky elements would cover a field at the edge of the window.
+  // Centred, because sticky elements would cover a field at the edge.
   field.scrollIntoView({ block: 'center' });
   return true;
 }

@@ -2,9 +2,9 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { App } from '../shell/app.svelte';
 import { changeOf } from './change.svelte';
-import { draftOf, opened } from './opened.svelte';
+import { draftOf, openFiles } from './opened.svelte';
 
-/** Runs `begin` as a component would: its effects end when `leave` is called. */
+/** Runs `begin` as a component would; `leave` ends its effects. */
 function show<T>(begin: () => T): { of: T; leave: () => void } {
   let of: T | undefined;
   const leave = $effect.root(() => void (of = begin()));
@@ -44,12 +44,12 @@ describe('a file that the router cannot read', () => {
   const said = (config: string) =>
     `/etc/config/${config} cannot be read, line 2: a quote is never closed`;
 
-  it('is reported with its line and read again until it is readable', async () => {
+  it('is reported with its line, and reloaded until it is valid', async () => {
     vi.useFakeTimers();
     const readable = { configs: files };
     let answer: unknown = { configs: {}, broken: [broken('firewall')] };
     Object.assign(app.api, { request: () => Promise.resolve(answer) });
-    const screen = show(() => opened(app, ['firewall', 'network']));
+    const screen = show(() => openFiles(app, ['firewall', 'network']));
     await vi.advanceTimersByTimeAsync(100);
     expect(screen.of).toMatchObject({ loaded: false, broken: true, trouble: said('firewall') });
     answer = readable;
@@ -63,7 +63,7 @@ describe('a file that the router cannot read', () => {
   it('does not affect the other files of a screen', async () => {
     const answer = { configs: files, broken: [broken('network')] };
     Object.assign(app.api, { request: () => Promise.resolve(answer) });
-    const screen = show(() => opened(app, ['firewall', 'network']));
+    const screen = show(() => openFiles(app, ['firewall', 'network']));
     await vi.waitFor(() => expect(screen.of.loaded).toBe(true));
     expect(screen.of.draft.all('firewall', 'zone')).toHaveLength(2);
     expect(screen.of.draft.broken.map(({ config }) => config)).toEqual(['network']);
@@ -73,8 +73,8 @@ describe('a file that the router cannot read', () => {
   });
 });
 
-describe('a draft of files, kept while another screen is shown', () => {
-  const screen = () => show(() => opened(app, ['firewall']).draft);
+describe('a draft while another screen is shown', () => {
+  const screen = () => show(() => openFiles(app, ['firewall']).draft);
 
   it('keeps the edits of the previous screen', async () => {
     const first = screen();
@@ -102,7 +102,7 @@ describe('a draft of files, kept while another screen is shown', () => {
     first.leave();
 
     const second = show(() => {
-      const { draft } = opened(app, ['firewall']);
+      const { draft } = openFiles(app, ['firewall']);
       const number = $derived(draft.edits.length);
       return { draft, number: () => number };
     });
@@ -137,7 +137,7 @@ describe('the draft of all screens', () => {
     app = { ...app, api: { request } } as unknown as App;
   });
 
-  const screen = (...configs: string[]) => show(() => opened(app, configs));
+  const screen = (...configs: string[]) => show(() => openFiles(app, configs));
   const ready = (of: { loaded: boolean }) => vi.waitFor(() => expect(of.loaded).toBe(true));
 
   it('has the edits of all screens in one review', async () => {
@@ -158,7 +158,7 @@ describe('the draft of all screens', () => {
     firewall.leave();
   });
 
-  it('reads a file without edits whenever a screen is opened', async () => {
+  it('reloads a file without edits whenever a screen opens', async () => {
     const first = screen('firewall');
     await ready(first.of);
     first.leave();
@@ -170,7 +170,7 @@ describe('the draft of all screens', () => {
     second.leave();
   });
 
-  it('keeps an edit made while its file is read again', async () => {
+  it('keeps an edit made while its file is reloaded', async () => {
     const first = screen('firewall');
     await ready(first.of);
     let go: () => void = () => undefined;
@@ -216,7 +216,7 @@ describe('the draft of all screens', () => {
     first.leave();
   });
 
-  it('adds a section under the name of a renamed and removed one', async () => {
+  it('can add a section under the name of a renamed and removed one', async () => {
     const first = screen('firewall');
     await ready(first.of);
     const { draft } = first.of;
@@ -250,7 +250,7 @@ describe('the draft of all screens', () => {
   });
 });
 
-describe('the change under way, kept while another screen is shown', () => {
+describe('the pending change while another screen is shown', () => {
   it('is shared with the next screen', async () => {
     const first = show(() => changeOf(app));
     expect(first.of.pending).toBeNull();
@@ -262,7 +262,7 @@ describe('the change under way, kept while another screen is shown', () => {
     });
     expect(second.of.change).toBe(first.of);
     expect(second.of.waits()).toBe(false);
-    second.of.change.begun(7, 60);
+    second.of.change.track(7, 60);
     expect(second.of.waits()).toBe(true);
     await second.of.change.refresh();
     expect(second.of.waits()).toBe(false);

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import { beforeEach, describe, expect, it, vi } from 'vitest';
-import { Change, REDIAL_S, type Wanted } from './change.svelte';
+import { Change, RECONNECT_S, type Wanted } from './change.svelte';
 
-/** A router with a pending change and its Internet connections. */
 class Router {
   asked: [method: string, args: Record<string, unknown>][] = [];
   wan: { name: string; up: boolean; hindrance: string }[] = [];
@@ -14,7 +13,7 @@ class Router {
     const change = { id: 7, at_ms: 5, user: 'root', note: '', diff: [] };
     if (method === 'apply') this.state = { pending: { ...change, left_s: 20 }, last: null };
     if (method === 'revert') this.state = { pending: null, last: { ...change, state: 'reverted' } };
-    return Promise.resolve(method === 'apply' ? { id: 7, seconds: REDIAL_S } : this.state);
+    return Promise.resolve(method === 'apply' ? { id: 7, seconds: RECONNECT_S } : this.state);
   };
 
   get methods() {
@@ -52,7 +51,7 @@ describe('a change that may interrupt the Internet connection', () => {
     return () => vi.useRealTimers();
   });
 
-  /** Follows the change for `ms` with this `in_force`; returns whether it was confirmed. */
+  /** Polls the change for `ms` with this `in_force`; returns whether the page confirmed it. */
   async function followed(in_force: boolean | null, ms: number, left_s = 20): Promise<boolean> {
     router.state = { pending: { id: 7, diff: [], left_s, in_force }, last: null };
     const stop = new AbortController();
@@ -66,7 +65,7 @@ describe('a change that may interrupt the Internet connection', () => {
 
   it('is confirmed once the connection is up again', async () => {
     await change.apply(password);
-    expect(router.asked[0]?.[1]).toMatchObject({ seconds: REDIAL_S });
+    expect(router.asked[0]?.[1]).toMatchObject({ seconds: RECONNECT_S });
     router.wan = line(false);
     expect(await followed(null, 50_000)).toBe(false);
     expect(change.down).toEqual(['wan']);
@@ -83,7 +82,7 @@ describe('a change that may interrupt the Internet connection', () => {
     expect(storage.size).toBe(0);
   });
 
-  it('does not name the lines of an earlier change', async () => {
+  it('does not report WANs of an earlier change', async () => {
     await change.apply(password);
     router.wan = line(false);
     await followed(null, 20_000, 5);
@@ -91,7 +90,7 @@ describe('a change that may interrupt the Internet connection', () => {
     expect(change.down).toEqual([]);
   });
 
-  it('waits for the connection after a reload of the page, too', async () => {
+  it('waits for the connection even after a reload of the page', async () => {
     await change.apply(password);
     router.wan = line(false);
     change = opened();
@@ -119,7 +118,7 @@ describe('a change that may interrupt the Internet connection', () => {
     expect(await followed(true, 5000)).toBe(false);
   });
 
-  it('does not wait for the connection after a change of the firewall', async () => {
+  it('does not wait for the connection after a firewall change', async () => {
     await change.apply({ edits: [{ config: 'firewall', op: 'delete', section: 'old' }] });
     router.wan = line(false);
     expect(await followed(true, 2500)).toBe(true);

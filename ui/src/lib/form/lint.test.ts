@@ -4,7 +4,6 @@ import { expect, it } from 'vitest';
 
 const eslint = new ESLint();
 
-/** Returns ESLint's messages about code in a file of this name. */
 async function said(filePath: string, code: string): Promise<string[]> {
   const [result] = await eslint.lintText(code, { filePath });
   return (result?.messages ?? [])
@@ -14,10 +13,11 @@ async function said(filePath: string, code: string): Promise<string[]> {
 
 const store = 'src/lib/form/store.svelte.ts';
 const screen = 'src/lib/form/Store.svelte';
-const derived = 'may outlive the component that owns it: a getter';
-const effect = 'may outlive the component that owns it: in a function that a component calls';
+const derived = 'may outlive the component that owns it; use a getter';
+const effect =
+  'may outlive the component that owns it; move it to a function that a component calls';
 
-it('rejects state in a store that would end with a component', { timeout: 300_000 }, async () => {
+it('rejects state in a store whose owner is a component', { timeout: 300_000 }, async () => {
   const one = 'export class Draft { a = $state(1); b = $derived(this.a + 1); }';
   const many = 'export class Draft { a = $state(1); b = $derived.by(() => this.a + 1); }';
   const built = 'export class Draft { constructor() { $effect(() => undefined); } }';

@@ -4,17 +4,16 @@ import type en from './en.json';
 
 export type FormKey = keyof typeof en;
 
-/** Messages shared by all forms, and of their options. */
 export const f = translator<FormKey>('form');
 
-/** Returns the message of a composed key; empty if there is none. */
+/** Returns the message of a composed key; empty if the catalogue lacks it. */
 export function maybe(key: string, params?: Params): string {
   const text = f(key as FormKey, params);
   return text === key ? '' : text;
 }
 
-/** Returns the message in the page's language, or the router's text if the catalogue lacks it. */
-export function judgement(
+/** Returns the message in the page's language; the router's text if the catalogue lacks it. */
+export function localized(
   kind: 'problem' | 'cut',
   said: { code: string; text: string; params?: Params | undefined },
 ): string {

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/** The draft of a session, over the files of all screens. */
 
 import { untrack } from 'svelte';
 import { Fault } from '../api/errors';
@@ -12,7 +11,7 @@ import { Draft } from './draft.svelte';
 
 const kept = new WeakMap<App, { session: string; draft: Draft }>();
 
-/** Returns the draft of this session; another session has its own. */
+/** Returns the draft of the session, shared by all screens. */
 export function draftOf(app: App): Draft {
   const { session } = app.ubus;
   const known = kept.get(app);
@@ -25,18 +24,17 @@ export function draftOf(app: App): Draft {
 }
 
 /**
- * Returns the draft with the files of a screen. Files with edits stay as shown; others are read
- * whenever a screen with them opens. The draft counts as loaded once all `needed` files are
- * readable. Must be called while a component is created.
+ * Loads the files of a screen into the draft. Files with edits are not reloaded. `loaded` is true
+ * once all `needed` files are readable. Call this while a component is created.
  */
-export function opened(app: App, configs: readonly string[], needed = configs.slice(0, 1)) {
+export function openFiles(app: App, configs: readonly string[], needed = configs.slice(0, 1)) {
   const draft = draftOf(app);
   const wanted = untrack(() => configs.filter((each) => !draft.edited(each)));
   let loaded = $state(wanted.length === 0);
   let trouble = $state('');
   let broken = $state.raw<Broken>();
 
-  /** Retries every 2 s until the files have been read, because the router may be away. */
+  /** Retries every 2 s, because the router may be unreachable. */
   async function load(signal: AbortSignal): Promise<void> {
     while (!loaded && !signal.aborted) {
       try {
@@ -70,7 +68,7 @@ export function opened(app: App, configs: readonly string[], needed = configs.sl
     get trouble() {
       return trouble;
     },
-    /** The router cannot read a needed file. */
+    /** The router cannot parse a needed file. */
     get broken() {
       return broken !== undefined;
     },

@@ -8,9 +8,16 @@ import {
   isFormed,
   othersOf,
   protocolOf,
-  said,
+  optionText,
 } from '../firewall/forwards';
-import { isIsolated, reaches, rulesOf, strays, waysIn, zonesOf } from '../firewall/zones';
+import {
+  isIsolated,
+  reaches,
+  rulesInto,
+  rulesOf,
+  unzonedNetworks,
+  zonesOf,
+} from '../firewall/zones';
 import { bridgesOf, setAddress, vlansOf } from '../network/matrix';
 import { isJumbo, lineOf, portsOf, wansOf } from '../wan/wan';
 import { addressesOf } from './addresses';
@@ -18,7 +25,7 @@ import { Router } from './change.svelte';
 import { Draft } from './draft.svelte';
 import type { Section, Value } from './sections';
 
-/** Values that OpenWrt's programs accept for an option; LuCI writes the first one. */
+/** Values that OpenWrt accepts for an option; LuCI writes the first one. */
 const values: Record<string, Record<string, readonly string[]>> = {
   defaults: { input: ['REJECT', 'reject', 'drop', 'acc'], forward: ['REJECT', 'ACCEPT', 'accept'] },
   zone: {
@@ -65,7 +72,7 @@ const values: Record<string, Record<string, readonly string[]>> = {
 const fileOf = (type: string) =>
   ['interface', 'device', 'bridge-vlan'].includes(type) ? 'network' : 'firewall';
 
-/** Returns a generator of pseudo-random numbers with the same sequence in each run. */
+/** Returns a pseudo-random generator with a fixed sequence per seed. */
 function chooser(seed: number) {
   let state = seed;
   return (below: number) => {
@@ -103,17 +110,16 @@ async function draftOf(configs: Record<string, Section[]>): Promise<Draft> {
   return draft;
 }
 
-/** Returns everything that the screens read from a draft. */
 function read(draft: Draft): unknown[] {
   const zones = zonesOf(draft);
   return [
     ...zones.flatMap((zone) => [
       zone,
       isIsolated(draft, zone),
-      waysIn(draft, zone),
+      rulesInto(draft, zone),
       ...zones.map((other) => reaches(draft, zone.name, other.name)),
     ]),
-    ...[rulesOf(draft), strays(draft), othersOf(draft), wansOf(draft)],
+    ...[rulesOf(draft), unzonedNetworks(draft), othersOf(draft), wansOf(draft)],
     ...wansOf(draft).map((name) => [
       lineOf(draft, name),
       isJumbo(draft, name),
@@ -147,7 +153,7 @@ describe('values that OpenWrt accepts', () => {
           for (const option of ['src_ip', 'src_mac']) {
             expect(beside.includes(option)).toBe(all.includes(option));
           }
-        for (const option of all) expect(said(each, option)).not.toBe('');
+        for (const option of all) expect(optionText(each, option)).not.toBe('');
       }
     }
   });
@@ -176,7 +182,7 @@ describe('the page', () => {
   it('reads policies and targets as fw4 does', () => {
     const [guest] = zonesOf(draft);
     expect(guest).toMatchObject({ input: true, within: false });
-    expect(guest && waysIn(draft, guest)).toHaveLength(1);
+    expect(guest && rulesInto(draft, guest)).toHaveLength(1);
     draft.set('firewall', 'zone', { input: 'Rej' });
     expect(zonesOf(draft)[0]?.input).toBe(false);
   });

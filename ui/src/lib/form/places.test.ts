@@ -14,7 +14,7 @@ const section = (type: string, values: Section['values'], anonymous = true): Sec
   ...{ section: 'cfg12', type, anonymous, values },
 });
 
-it('names the screen, the section and the option, and links them', async () => {
+it('names screen, section and option of a problem, with a link', async () => {
   const vlan = section('bridge-vlan', { vlan: '20' });
   const at = () => spotOf(problem('network', 'cfg12', 'ports'), vlan, readHash('#/firewall'));
   expect(at().href).toBe('#/network');
@@ -23,7 +23,7 @@ it('names the screen, the section and the option, and links them', async () => {
   expect(at().words).toMatch(/^Netz\S* › VLAN 20 · /);
 });
 
-it('has no link to the screen in view', () => {
+it('has no link if the screen is in view', () => {
   const zone = section('zone', { name: 'guest' });
   const bad = problem('firewall', 'cfg12', '');
   expect(spotOf(bad, zone, readHash('#/firewall'))).toEqual({ words: 'Zone guest', href: '' });

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/** The screen and the label of an option with a problem. */
 
 import { t } from '../i18n/t';
 import { addressOf, type Place, type Screen } from '../shell/route.svelte';
@@ -9,7 +8,6 @@ import { text, type Section } from './sections';
 
 type Shown = readonly [screen: Screen, part?: string];
 
-/** Screens by type of section. */
 const byType: Readonly<Record<string, Shown>> = {
   interface: ['wan'],
   latency: ['wan'],
@@ -26,12 +24,12 @@ const byType: Readonly<Record<string, Shown>> = {
   export: ['export'],
 };
 
-/** Screens of single options, by type and option. */
+/** Screens by section type and option, if they differ from `byType`. */
 const byOption: Readonly<Record<string, Shown>> = {
   'fastpath.metrics_hosts': ['export'],
 };
 
-/** Screens of the other sections, by file. */
+/** Screens of other sections, by file. */
 const byFile: Readonly<Record<string, Shown>> = {
   network: ['network'],
   wireless: ['network'],
@@ -42,13 +40,13 @@ const byFile: Readonly<Record<string, Shown>> = {
 };
 
 export interface Spot {
-  /** Such as "Network › VLAN 20 · Ports"; without the screen if it is in view. */
+  /** Text such as "Network › VLAN 20 · Ports", without the screen if it is in view. */
   words: string;
-  /** Address of the screen; empty if it is in view or if no screen has the option. */
+  /** Address of the screen; empty if it is in view or if no screen shows the option. */
   href: string;
 }
 
-/** Returns the place of a problem; `section` is undefined if its file was not read. */
+/** Returns the place of a problem. `section` is `undefined` if its file was not loaded. */
 export function spotOf(
   { config, section: name, option }: Problem,
   section: Section | undefined,
@@ -67,7 +65,7 @@ export function spotOf(
   };
 }
 
-/** Returns the noun of the section's type and its name, such as "VLAN 20". */
+/** Returns the type of a section as a noun, and its name, such as "VLAN 20". */
 function named(config: string, name: string, section: Section | undefined): string {
   if (!section) return [f('diff.file', { config }), name].filter(Boolean).join(' · ');
   const { type, anonymous } = section;

@@ -4,7 +4,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { setLanguage } from '../i18n/t';
 import german from './de.json';
 import english from './en.json';
-import { judgement } from './messages';
+import { localized } from './messages';
 
 interface Types {
   $defs: Record<string, { properties: Record<string, { enum?: string[] }> }>;
@@ -28,16 +28,16 @@ describe('problems of a configuration', () => {
       expect(catalogue, code).toHaveProperty([`problem.${code}`]);
   });
 
-  it('of the daemon are known as problems of a change, too', () => {
+  it('of the daemon can also be problems of a change', () => {
     expect(configuration.filter((code) => !change.includes(code))).toEqual([]);
   });
 
   it('are in the language of the page', async () => {
     const params = { value: 'warp', names: 'off, flowtable' };
     const said = { code: 'not-listed', text: 'is not one of off, flowtable', params };
-    expect(judgement('problem', said)).toBe('“warp” is not one of: off, flowtable.');
+    expect(localized('problem', said)).toBe('“warp” is not one of: off, flowtable.');
     await setLanguage('de');
-    expect(judgement('problem', said)).toBe('„warp“ ist keiner der Werte off, flowtable.');
-    expect(judgement('problem', { ...said, code: 'newer' })).toBe(said.text);
+    expect(localized('problem', said)).toBe('„warp“ ist keiner der Werte off, flowtable.');
+    expect(localized('problem', { ...said, code: 'newer' })).toBe(said.text);
   });
 });

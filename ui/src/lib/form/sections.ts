@@ -1,24 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/** UCI sections on the page, and the edits between two states of them. */
 
-/** A value in UCI: a text, or a list of texts. */
 export type Value = string | string[];
 export type Options = Record<string, Value>;
 
-/** A section of a configuration file, as reported by `fastpath.change get` with masked secrets. */
+/** A section of a configuration file, as `fastpath.change get` returns it, with masked secrets. */
 export interface Section {
-  /** Name in uci; a new anonymous section has an id of this page. */
+  /** UCI name; a new anonymous section has a local id. */
   section: string;
   type: string;
   anonymous: boolean;
-  /** The router's name for display; absent for new sections and on older routers. */
+  /** The router's display name; absent for new sections and on older routers. */
   label?: string;
   values: Options;
 }
 
 export type Files = Readonly<Record<string, readonly Section[]>>;
 
-/** A step of a change, as `fastpath.change` accepts it. */
 export type Edit = { config: string } & (
   | { op: 'add'; type: string; section?: string; id?: string; values: Options }
   | { op: 'set'; section: string; values: Record<string, Value | null> }
@@ -27,19 +24,19 @@ export type Edit = { config: string } & (
   | { op: 'order'; sections: string[] }
 );
 
-/** Placeholder for a secret in answers; sent back, it leaves the secret unchanged. */
+/** Placeholder for a secret in replies. Sent back, it leaves the secret unchanged. */
 export const MASK = '•••';
 
 const same = (a: unknown, b: unknown) => JSON.stringify(a) === JSON.stringify(b);
 
 export const text = (section: Section | undefined, option: string, otherwise = ''): string => {
   const value = section?.values[option];
-  // A list of one entry is read as a text, as in OpenWrt's scripts.
+  // As in OpenWrt's scripts, a list of one entry is a text.
   const [only, ...more] = Array.isArray(value) ? value : [value];
   return only && more.length === 0 ? only : otherwise;
 };
 
-/** Returns the entries of a list; a string is split at spaces, as everywhere in OpenWrt. */
+/** Returns the entries of a list. As in OpenWrt, a string is split at spaces. */
 export function list(section: Section | undefined, option: string): string[] {
   const value = section?.values[option] ?? [];
   return typeof value === 'string' ? value.split(/\s+/).filter(Boolean) : value;
@@ -48,7 +45,7 @@ export function list(section: Section | undefined, option: string): string[] {
 export const isOn = (section: Section | undefined, option: string, otherwise = '0'): boolean =>
   ['1', 'on', 'true', 'yes', 'enabled'].includes(text(section, option, otherwise));
 
-/** Returns the edits from one list of sections to another; `was` maps new names to old ones. */
+/** Returns the edits between two states of a file; `was` maps new names to old ones. */
 export function editsOf(
   config: string,
   before: readonly Section[],

@@ -86,7 +86,7 @@ describe('a diff as text', () => {
     expect(changesOf(of('remove', 'x', null))[0]?.title).toBe('Forwarding lan → wan: removed');
   });
 
-  it('names the options of rules by their file', () => {
+  it('names the options of rules by file', () => {
     const of = (config: string) =>
       line({ config, section: 'r', label: 'r', type: 'rule', option: 'src', what: 'set', to: 'a' });
     const names = changesOf([of('firewall'), of('network')]).map(({ values }) => values[0]?.name);
@@ -130,7 +130,7 @@ describe('a diff as text', () => {
     expect(intentsOf([])).toEqual([]);
   });
 
-  it('keeps sections of one name in different files apart', () => {
+  it('separates sections of the same name in different files', () => {
     const of = (config: string, type: string) =>
       line({ config, section: 'guest', label: 'guest', type, what: 'add' });
     const titles = changesOf([of('network', 'interface'), of('dhcp', 'dhcp')]);
@@ -140,7 +140,7 @@ describe('a diff as text', () => {
     ]);
   });
 
-  it('reads lines of an older router', () => {
+  it('accepts lines of an older router', () => {
     const old = { ...base, config: 'network', section: 'lan', type: 'interface' };
     expect(changesOf([old, { ...old, option: 'mtu', to: '1400' }])).toEqual([
       {

@@ -1,28 +1,26 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/** A diff as text: the changes of each section, with options by the names of their fields. */
 
 import type { Line } from './change.svelte';
 import { f, maybe } from './messages';
 import type { Value } from './sections';
 
-/** The changes of one section, or of the order of a file. */
+/** The changes of one section, or the order of a file. */
 export interface SectionChange {
   kind: 'add' | 'remove' | 'rename' | 'order' | 'set';
-  /** The section and its change: "Zone guest: added". */
+  /** Section and kind of change: "Zone guest: added". */
   title: string;
-  /** Names and values of options; empty for a removed section. */
   values: { name: string; text: string }[];
-  /** Number of options without a field on the page. */
+  /** Number of options that have no field on the page. */
   further: number;
 }
 
-/** Switches (1 or 0) without a field on the page. */
+/** Boolean options that have no field on the page. */
 const switches = new Set(['auto', 'disabled', 'enabled', 'ignore', 'isolate', 'masq', 'mtu_fix']);
 
 const kindOf = (line: Line): SectionChange['kind'] =>
   line.what ?? (line.option === null ? 'add' : 'set');
 
-/** Returns the changes of each section, in the order of the diff. */
+/** Groups a diff by section, in the order of the diff. */
 export function changesOf(lines: readonly Line[]): SectionChange[] {
   const groups = new Map<string, Line[]>();
   for (const line of lines) {
@@ -32,7 +30,6 @@ export function changesOf(lines: readonly Line[]): SectionChange[] {
   return [...groups.values()].map(changeOf);
 }
 
-/** Summarises a diff in one line with its first sections. */
 export function summaryOf(lines: readonly Line[]): string {
   const all = changesOf(lines).map(({ title }) => title);
   const more = all.length - SHOWN;
@@ -55,7 +52,7 @@ function changeOf(lines: readonly Line[]): SectionChange {
   };
 }
 
-/** Returns the noun of the section's type and its name; a forwarding is named by its zones. */
+/** Returns the type of a section as a noun, and its name; a forwarding is named by its zones. */
 function named(lines: readonly Line[]): string {
   const [{ config, type, section, label }] = lines as [Line, ...Line[]];
   if (type === null || type === undefined) return f('diff.file', { config });
@@ -84,7 +81,7 @@ function valueOf(line: Line, fresh: boolean): { name: string; text: string } {
   return { name, text: fresh ? to : f('diff.value', { from: shown(line, line.from), to }) };
 }
 
-/** Returns the membership of each port in a VLAN, from netifd's notation. */
+/** Parses netifd's notation of ports into memberships. */
 function membersOf(value: Value | null): Map<string, string> {
   const entries = typeof value === 'string' ? value.split(/\s+/) : (value ?? []);
   const words = (flags = '') => f(flags.includes('t') ? 'member.t' : 'member.u');
@@ -96,7 +93,7 @@ function membersOf(value: Value | null): Map<string, string> {
   );
 }
 
-/** Lists the ports with a new membership: "lan3: untagged → not a member". */
+/** Lists the ports whose membership changes: "lan3: untagged → not a member". */
 function portsOf({ from, to }: Line, fresh: boolean): string {
   const [before, after] = [membersOf(from), membersOf(to)];
   const word = (of: Map<string, string>, port: string) => of.get(port) ?? f('member.none');
@@ -110,7 +107,7 @@ function portsOf({ from, to }: Line, fresh: boolean): string {
     .join(', ');
 }
 
-/** Describes each new VLAN in a sentence: number, network, address, DHCP and ports. */
+/** Describes each new VLAN in one line: number, network, address, DHCP and ports. */
 export function intentsOf(lines: readonly Line[]): string[] {
   const value = (type: string, section: string | null, option: string) =>
     lines.find((each) => each.type === type && each.section === section && each.option === option)
@@ -132,8 +129,8 @@ export function intentsOf(lines: readonly Line[]): string[] {
       pool ? 'DHCP' : '',
       ...[...membersOf(get('ports'))].map(([port, member]) => `${port} ${member}`),
     ];
-    const what = [f('intent.vlan', { vid }), own ?? ''].filter(Boolean).join(' ');
-    return [what, ...parts.filter(Boolean)].join(', ');
+    const title = [f('intent.vlan', { vid }), own ?? ''].filter(Boolean).join(' ');
+    return [title, ...parts.filter(Boolean)].join(', ');
   });
 }
 

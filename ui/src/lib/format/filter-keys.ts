@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/** Keys of a screen's filter: `/` focuses it, Escape clears it and then leaves it. */
 
-/** Returns an attachment for the filter's field. */
+/** Attachment for a filter field: `/` focuses it, Escape clears it and then leaves it. */
 export const filterKeys = (clear: () => void) => (field: HTMLInputElement) => {
   const outside = (event: KeyboardEvent) => {
-    // Outside a shadow root, the event's target would be the host element.
+    // From outside a shadow root, `event.target` would be the host element.
     const target = event.composedPath()[0];
     const typing = target instanceof Element && target.closest('input, select, textarea, dialog');
     if (event.key !== '/' || typing || event.ctrlKey || event.metaKey || event.altKey) return;
@@ -13,7 +12,7 @@ export const filterKeys = (clear: () => void) => (field: HTMLInputElement) => {
   };
   const inside = (event: KeyboardEvent) => {
     if (event.key !== 'Escape') return;
-    // The key must not close an open panel as well.
+    // Escape must not also close an open panel.
     event.stopPropagation();
     event.preventDefault();
     if (field.value === '') field.blur();

@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
 
-/** Components that open a form by a button elsewhere, where keyboard users would have to search. */
+/** Components that open a form elsewhere in the page, so they must move the focus there. */
 const forms = [
   'network/VlanForm.svelte',
   'wifi/SsidForm.svelte',
@@ -21,7 +21,7 @@ const sources = import.meta.glob<string>('../**/*.svelte', {
   eager: true,
 });
 
-it('no details have a dynamic attribute `open`, which would fold them again', () => {
+it('no <details> has a dynamic attribute `open`, which would collapse it again', () => {
   expect(Object.keys(sources).length).toBeGreaterThan(100);
   const folds = Object.entries(sources).filter(([, source]) =>
     /<details\b[^>]*\s(open=\{|\{open\})/.test(source),

@@ -6,7 +6,6 @@ import Foreign from './Foreign.svelte';
 
 const html = (text: string, limit = 300) =>
   render(Foreign, { props: { text, limit, whole: true } }).body;
-/** Returns the text that a reader sees, without tags. */
 const seen = (text: string, limit?: number) =>
   html(text, limit)
     .replaceAll(/<[^>]*>/g, '')
@@ -21,7 +20,7 @@ describe('foreign text', () => {
     expect(seen(bait)).toContain(bait);
   });
 
-  it('spells out characters that reverse the text or are invisible', () => {
+  it('escapes characters that reverse text or are invisible', () => {
     const turned = 'invoice\u202Egpj.exe';
     expect(html(turned)).not.toContain('\u202E');
     expect(seen(turned)).toContain('invoiceU+202Egpj.exe');
@@ -30,7 +29,7 @@ describe('foreign text', () => {
     expect(spelled('\u{E0041}tag \uD800half')).toBe('[U+E0041]tag [U+D800]half');
   });
 
-  it('limits stacked accents, which would cover the lines above', () => {
+  it('limits stacked accents, which would cover other lines', () => {
     const tower = `a${'\u0301'.repeat(40)}`;
     expect(piecesOf(tower).filter((piece) => piece.spelled)).toHaveLength(36);
   });
@@ -46,7 +45,7 @@ describe('foreign text', () => {
     expect(spelledLines('one\ntwo\u202E')).toBe('one\ntwo[U+202E]');
   });
 
-  it('is cut if it is long, with a button for the rest', () => {
+  it('is truncated if it is long, with a button for the rest', () => {
     const long = 'A'.repeat(2048);
     expect(seen(long)).toContain(`${'A'.repeat(300)}…`);
     expect(seen(long)).not.toContain('A'.repeat(301));
@@ -54,7 +53,7 @@ describe('foreign text', () => {
     expect(seen('short')).not.toContain('Show all');
   });
 
-  it('is never cut within a character', () => {
+  it('is never truncated within a character', () => {
     expect(cut('📷📷📷', 2)).toBe('📷📷');
     expect(cut('abc', 3)).toBe('abc');
   });

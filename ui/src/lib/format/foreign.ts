@@ -1,29 +1,26 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/** Escapes characters of foreign text that are invisible or steer other text, and cuts it. */
 
-/** A piece of foreign text, or the code of an escaped character. */
 export interface Piece {
   text: string;
   spelled: boolean;
 }
 
 /**
- * Characters that are invisible or steer the text around them: control characters, marks of the
- * writing direction and other format characters, line separators, lone surrogates, and accents
- * beyond the fourth in a row, which would cover the lines above.
+ * Characters that are invisible or change the text around them: control and format characters,
+ * marks of writing direction, line separators, lone surrogates, and accents beyond the fourth in a
+ * row, which would cover the lines above.
  */
-const STEERING = /[\p{Cc}\p{Cf}\p{Cs}\p{Co}\p{Zl}\p{Zp}]|(?<=\p{M}{4})\p{M}/gu;
+const UNSAFE = /[\p{Cc}\p{Cf}\p{Cs}\p{Co}\p{Zl}\p{Zp}]|(?<=\p{M}{4})\p{M}/gu;
 
 function codeOf(character: string): string {
   const code = character.codePointAt(0) ?? 0;
   return `U+${code.toString(16).toUpperCase().padStart(4, '0')}`;
 }
 
-/** Splits foreign text into pieces that are safe to show and escaped characters. */
 export function piecesOf(text: string): Piece[] {
   const pieces: Piece[] = [];
   let at = 0;
-  for (const found of text.matchAll(STEERING)) {
+  for (const found of text.matchAll(UNSAFE)) {
     if (found.index > at) pieces.push({ text: text.slice(at, found.index), spelled: false });
     pieces.push({ text: codeOf(found[0]), spelled: true });
     at = found.index + found[0].length;
@@ -32,12 +29,12 @@ export function piecesOf(text: string): Piece[] {
   return pieces;
 }
 
-/** Escapes foreign text for places that take a string, such as names of buttons. */
+/** Escapes text for attributes and other places that take a string. */
 export function spelled(text: string): string {
-  return text.replaceAll(STEERING, (character) => `[${codeOf(character)}]`);
+  return text.replaceAll(UNSAFE, (character) => `[${codeOf(character)}]`);
 }
 
-/** Escapes foreign text of several lines and keeps the line breaks. */
+/** Escapes text and keeps its line breaks. */
 export function spelledLines(text: string): string {
   return text.split('\n').map(spelled).join('\n');
 }

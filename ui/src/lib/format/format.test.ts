@@ -119,7 +119,7 @@ describe('moments', () => {
   const noon = new Date(2026, 10, 21, 12, 0, 5).getTime();
   const tomorrow = noon + 86_400_000;
 
-  it('have a day and a time zone unless they are today', () => {
+  it('have date and time zone unless they are today', () => {
     expect(moment(noon, noon + 3_600_000)).toBe('12:00:05');
     expect(moment(noon, tomorrow)).toMatch(/^Nov 21, 2026, 12:00:05 \S+/);
   });

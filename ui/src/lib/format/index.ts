@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/** Controls, panels, figures and texts of the screens. The login and the header import single files
- * because they load first. */
+/** The login and the header import single files instead, because they load first. */
 
 export { default as Button } from './Button.svelte';
 export { default as Checkbox } from './Checkbox.svelte';

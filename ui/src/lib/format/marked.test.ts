@@ -16,14 +16,13 @@ describe('marked text', () => {
     );
   });
 
-  it('keeps an unmatched backtick and shows markup as text', () => {
+  it('keeps an unmatched backtick, and HTML as text', () => {
     expect(marked('a ` b')).toEqual([{ text: 'a ` b', code: false }]);
     expect(marked('``')).toEqual([{ text: '``', code: false }]);
     expect(body('`<b>`')).toBe('<code>&lt;b></code>');
   });
 });
 
-/** Matches commands and files of the configuration. */
 const TYPED = new RegExp(
   [
     /\b(uci (set|delete|add_list)|fastpathctl \w|ethtool -|sysctl -w|nft delete)/,

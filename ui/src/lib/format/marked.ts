@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/** Texts with commands and file names between backticks, such as the doctor's remedies. */
 
 export interface Piece {
   text: string;
-  /** A command, a file or an option, to be typed verbatim. */
+  /** Text to be typed verbatim: a command, a file or an option. */
   code: boolean;
 }
 
-/** Splits a text into code and other text; an unmatched backtick stays. */
+/** Splits a text into code between backticks and other text; an unmatched backtick stays. */
 export function marked(text: string): Piece[] {
   return text
     .split(/(`[^`]+`)/)

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/** Durations, ages and times as text, in the language of the page. Times have 24 hours in every
- * language because they are compared with logs. */
+/** Times have 24 hours in every language, because they are compared with logs. */
 
 import { formatter } from './locale';
 
@@ -17,7 +16,7 @@ function amount(value: number, unit: Unit): string {
 
 /**
  * Formats a duration in at most two units: "45 sec", "12 min", "3 hr, 5 min", "4 days, 2 hr".
- * Equals Intl.DurationFormat, which browsers have only since 2025.
+ * Equals Intl.DurationFormat, which browsers lack before 2025.
  */
 export function duration(seconds: number): string {
   const s = Math.max(0, Math.floor(seconds));
@@ -52,7 +51,7 @@ function written(name: string, format: Intl.DateTimeFormatOptions, ms: number): 
   return formatter(name, (locale) => new Intl.DateTimeFormat(locale, format)).format(ms);
 }
 
-/** Formats the time of day of a Unix time in milliseconds: "14:05:09". */
+/** Formats a time of day: "14:05:09". */
 export function clock(ms: number): string {
   return written('seconds', seconds, ms);
 }

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import { expect, it } from 'vitest';
 
-/** A tooltip needs a mouse: keyboard and touch users miss information that only it has. */
+/** Tooltips need a mouse, so they must not be the only place of information. */
 const sources = import.meta.glob<string>('../**/*.svelte', {
   query: '?raw',
   import: 'default',
   eager: true,
 });
 
-/** Files with tooltips of elements: how many, and why each is harmless. */
+/** Files with tooltips on elements: their number, and why each is harmless. */
 const accepted: Record<string, [number, string]> = {
   '../flows/FlowRow.svelte': [2, 'full text of a cell that may be cut'],
   '../flows/GroupRow.svelte': [1, 'full text of a cell that may be cut'],
@@ -20,10 +20,10 @@ const accepted: Record<string, [number, string]> = {
   '../shell/UserMenu.svelte': [1, 'user of a button with a sign; its menu has it, too'],
 };
 
-/** Components with a property `title` that is a visible heading. */
+/** Components whose property `title` is a visible heading. */
 const headings = ['ChartPanel', 'Confirm', 'ConfirmButton', 'Action', 'Sheet'];
 
-/** Returns the names of start tags with an attribute `title`; attributes may contain `>`. */
+/** Returns the names of start tags with an attribute `title`. Attributes may contain `>`. */
 function titled(source: string): string[] {
   const markup = source
     .replace(/<(script|style)\b[\s\S]*?<\/\1>/g, '')

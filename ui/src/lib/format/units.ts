@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/** Rates, bytes, counts and percentages as text. Rates and bytes do not use Intl's units: it writes
- * a megabit as "Mb", which looks like a megabyte. */
+/** Rates and bytes do not use Intl's units, which abbreviate a megabit as "Mb". */
 
 import { formatter } from './locale';
 
-/** A number and its unit, separate so that columns can align both. */
 export interface Quantity {
   value: string;
   unit: string;
@@ -13,14 +11,14 @@ export interface Quantity {
 const rateUnits = ['bit/s', 'kbit/s', 'Mbit/s', 'Gbit/s', 'Tbit/s'];
 const byteUnits = ['B', 'kB', 'MB', 'GB', 'TB', 'PB'];
 
-/** Formats a number; `least` is the minimum number of digits after the point. */
+/** Formats a number with `least` to `digits` digits after the point. */
 function decimals(value: number, digits: number, least = digits): string {
   const format = { minimumFractionDigits: least, maximumFractionDigits: digits };
   const make = (locale?: string) => new Intl.NumberFormat(locale, format);
   return formatter(`${least}-${digits}`, make).format(value);
 }
 
-/** Scales to three significant digits in steps of 1000; whole numbers in the smallest unit. */
+/** Scales to three significant digits in steps of 1000; the smallest unit has whole numbers. */
 function scaled(amount: number, units: string[], zeros = true): Quantity {
   let value = Number.isFinite(amount) ? Math.max(0, amount) : 0;
   let step = 0;
@@ -33,17 +31,16 @@ function scaled(amount: number, units: string[], zeros = true): Quantity {
   return { value: decimals(value, digits, zeros ? digits : 0), unit: units[step] ?? '' };
 }
 
-/** Formats a rate in bits per second. */
 export function rate(bps: number): Quantity {
   return scaled(bps, rateUnits);
 }
 
-/** Formats a rate for an axis, with its round steps: without trailing zeros. */
+/** Formats a rate for an axis, without trailing zeros. */
 export function axisRate(bps: number): Quantity {
   return scaled(bps, rateUnits, false);
 }
 
-/** Formats bytes in decimal units, as providers and disks use them. */
+/** Formats bytes in decimal units, as providers and disks do. */
 export function bytes(amount: number): Quantity {
   return scaled(amount, byteUnits);
 }
@@ -52,13 +49,12 @@ export function count(amount: number): string {
   return decimals(amount, 0);
 }
 
-/** A part of a percentage: the number, or the sign with the language's space. */
 export interface PercentPart {
   text: string;
   sign: boolean;
 }
 
-/** Formats a share of 1 in percent, rounded down so that only 1 is "100%". */
+/** Formats a share as a percentage, rounded down so that only 1 is "100%". */
 export function percentParts(share: number): PercentPart[] {
   const value = Math.min(1, Math.max(0, share));
   const digits = value === 1 ? 0 : 1;

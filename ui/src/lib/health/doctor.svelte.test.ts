@@ -5,7 +5,7 @@ import { doctorOf } from './doctor.svelte';
 
 const reply = (at_ms: number) => ({ ok: true, at_ms, took_ms: 1, findings: [] });
 
-it('an older report that arrives after a run does not replace its report', async () => {
+it('a report requested before a run does not replace the report of the run', async () => {
   let answerLast: (report: object) => void = () => undefined;
   const request = (_: string, method: string) =>
     method === 'run' ? Promise.resolve(reply(2)) : new Promise((resolve) => (answerLast = resolve));

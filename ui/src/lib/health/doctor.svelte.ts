@@ -1,34 +1,30 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/** Calls of `fastpath.doctor`, and the texts of their faults. */
 
 import { Fault } from '../api/errors';
 import type { Fastpath } from '../api/fastpath';
 import { reason, type Reason } from '../cause/cause';
 import { answerOf, Refusal } from '../form/change.svelte';
 import type { App } from '../shell/app.svelte';
-import type { Finding, Report, Way } from './report';
+import type { Finding, Report, PathMtu } from './report';
 import { h } from './messages';
 
 type Cause = NonNullable<Reason['cause']>;
 
-/** Timeout of a run: samples take seconds, and small routers are slow at the other checks. */
+/** Timeout of a run: sampling takes seconds, and small routers are slow. */
 const RUN_MS = 60_000;
 
-/** The doctor's last report and its methods. */
 export class Doctor {
-  /** The last report; kept during the next run and if that fails. */
+  /** The last report, kept during the next run and if that fails. */
   report = $state.raw<Report | null>(null);
   busy = $state(false);
-  /** Why the last run failed; empty after a successful run. */
+  /** Error message of the last run; empty after success. */
   trouble = $state('');
-  /** Findings that the reader has opened or closed, by id. */
   readonly left = new Map<string, boolean>();
-  /** Number of runs that ended with a report. */
   private runs = 0;
 
   constructor(private readonly api: Pick<Fastpath, 'request'>) {}
 
-  /** Runs all checks. A fault is thrown, and its text is in `trouble`. */
+  /** Runs all checks. A fault is thrown, and described in `trouble`. */
   async run(signal?: AbortSignal): Promise<void> {
     if (this.busy) return;
     this.busy = true;
@@ -45,11 +41,11 @@ export class Doctor {
     }
   }
 
-  /** Reads the last report, if there is one since the router started. */
+  /** Loads the last report, if the doctor has run after the router started. */
   async load(signal?: AbortSignal): Promise<void> {
     const { runs } = this;
     const reply = await this.api.request('fastpath.doctor', 'last', {}, signal);
-    // Requested before a run that has ended since, so this report may be the older one.
+    // A run has ended meanwhile, so this report is the older one.
     if (runs !== this.runs) return;
     try {
       this.report = answerOf(reply) as unknown as Report;
@@ -58,7 +54,7 @@ export class Doctor {
     }
   }
 
-  /** Applies a fix and returns its steps, one per line. Older routers send them as text only. */
+  /** Applies a fix and returns its steps, one per line. Older routers send only text. */
   async fix({ id }: Finding): Promise<string> {
     const args = { id };
     const reply = await this.api.request('fastpath.doctor', 'fix', args, undefined, RUN_MS);
@@ -67,17 +63,16 @@ export class Doctor {
     return said.split('\n').map(step).join('\n');
   }
 
-  /** Tests which packet sizes arrive at a host. */
-  async pmtu(target: string): Promise<Way> {
+  async pmtu(target: string): Promise<PathMtu> {
     const args = { target };
     const reply = await this.api.request('fastpath.doctor', 'pmtu', args, undefined, RUN_MS);
-    return answerOf(reply) as unknown as Way;
+    return answerOf(reply) as unknown as PathMtu;
   }
 }
 
 const known = new WeakMap<App, { session: string; doctor: Doctor }>();
 
-/** Returns the doctor of this session; several screens share its report. */
+/** Returns the doctor of this session, whose report several screens share. */
 export function doctorOf(app: App): Doctor {
   const { session } = app.ubus;
   const kept = known.get(app);
@@ -87,10 +82,10 @@ export function doctorOf(app: App): Doctor {
   return doctor;
 }
 
-/** Refusals that are outcomes rather than faults, so their text needs no introduction. */
+/** Codes of refusals that are outcomes rather than faults; their text needs no introduction. */
 const OUTCOMES = ['busy', 'nothing', 'no-fix'];
 
-/** Returns the text of a fault; throws anything that is not a `Fault`. */
+/** Returns the error message of a fault; rethrows anything else. */
 export function messageFor(fault: unknown): string {
   if (!(fault instanceof Fault)) throw fault;
   if (fault.kind === 'absent') return h('absent');

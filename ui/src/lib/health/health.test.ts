@@ -115,33 +115,33 @@ describe('the list of conditions and findings', () => {
     expect(ids([], null)).toEqual([]);
   });
 
-  it('has a fact known to both once, and not while it is accepted', () => {
+  it('has a condition that is also a finding once, unless it is accepted', () => {
     const open = condition('system-wan-open', 'error');
     const finds = (accepted: string[]) => [finding('system-wan-open', 'system', 'error', accepted)];
     expect(ids(finds([]), status(open))).toEqual(['error system-wan-open']);
     expect(verdictOf(entriesOf(finds(['cfg01']), status(open)))).toBe('ok');
   });
 
-  it('prefers the present condition to an older finding', () => {
+  it('prefers a condition to an older finding', () => {
     const before = [{ ...finding('conntrack-full', 'conntrack', 'warning'), title: 'before' }];
     const [entry] = entriesOf(before, status(condition('conntrack-full', 'warning')));
     expect(entry?.title).toBe('Conntrack is nearly full: 900 of 1000.');
   });
 
-  it('omits findings that have ended according to the daemon', () => {
+  it('omits findings that the daemon reports as ended', () => {
     const before = ['ips-away', 'system-wan-open'].map((id) => finding(id, 'ips', 'error'));
     expect(ids(before, status())).toEqual(['error system-wan-open']);
     expect(ids(before, null)).toEqual(['error ips-away', 'error system-wan-open']);
   });
 
-  it('has a present condition that the last checks did not find', () => {
+  it('has a condition that the last run did not find', () => {
     const passed = [finding('conntrack-full', 'conntrack', 'ok')];
     const full = status(condition('conntrack-full', 'warning'));
     expect(ids(passed, full)).toEqual(['warning conntrack-full']);
   });
 });
 
-/** A router that gives these answers, or throws these faults, one after the other. */
+/** A router that gives these answers, or throws these faults, in turn. */
 function router(...answers: (object | Fault)[]) {
   const calls: unknown[] = [];
   const request = (...call: unknown[]) => {

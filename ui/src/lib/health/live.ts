@@ -1,22 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/** Texts of the conditions in `status.health`. */
 
 import type { Health, Open, Status } from '../api/types';
 import { reason } from '../cause/cause';
-import { judgement } from '../form/messages';
+import { localized } from '../form/messages';
 import { t, translated, type MessageKey } from '../i18n/t';
 
-/** The parts of the status with reasons of conditions. */
 type Reasons = Pick<Status, 'problems' | 'engine'>;
 
-/** Returns a condition in the language of the page; in English if the page has no text for it. */
+/** Returns the text of a condition; in English if the page has no translation. */
 export function textOf({ code, params, text, open }: Health, of: Reasons): string {
   if (open?.length) return t('health.open', { reached: open.map(reached).join(', ') });
   const values = { ...params, ...why(code, params, of) };
   return translated('i18n', keyOf(code, params), values) ?? text;
 }
 
-/** Returns the reason if the status has it as a code. */
 function why(
   code: Health['code'],
   params: Health['params'],
@@ -30,7 +27,9 @@ function why(
   return {};
 }
 
-/** Returns why a device has no program; `inner` has the code of the reason and codes within it. */
+/**
+ * Returns why a device has no program. `inner` is the code of the reason, followed by nested codes.
+ */
 function withoutProgram({ why, inner, ...params }: Health['params']): string {
   const [code = '', ...within] = String(inner ?? '').split(' ');
   const all = within.length > 0 ? { ...params, inner: within.join(' ') } : params;
@@ -39,7 +38,7 @@ function withoutProgram({ why, inner, ...params }: Health['params']): string {
 
 function problem(each: Status['problems'][number]): string {
   const place = [each.section, each.option].filter(Boolean).join('.');
-  return (place && `${place}: `) + judgement('problem', each);
+  return (place && `${place}: `) + localized('problem', each);
 }
 
 function keyOf(code: Health['code'], params: Health['params']): MessageKey {

@@ -4,5 +4,4 @@ import type en from './en.json';
 
 export type MessageKey = keyof typeof en;
 
-/** Messages of the screen Health; the texts of findings are in `findings/text.ts`. */
 export const h = translator<MessageKey>('health');

@@ -1,50 +1,44 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/** The doctor's report: types, order of severities and groups, verdict, acceptance. */
 
 import type { IpsSource } from '../api/types';
 import type { Kind } from '../cause/cause';
 import type { Edit } from '../form/sections';
 import type { Params as Values } from '../i18n/t';
 
-/** Worst first; `unknown`: the check could not run. */
+/** Worst first. `unknown`: the check could not run. */
 export const severities = ['error', 'warning', 'advice', 'unknown', 'info', 'ok'] as const;
 export type Severity = (typeof severities)[number];
 
 export type Params = Readonly<Record<string, unknown>>;
 
-/** A value that a check has read, and its source. */
 export interface Evidence {
-  /** Code of the fact, stable in its group. */
+  /** Code of the fact, unique in its group. */
   code: string;
   params: Params;
-  /** The fact in English. */
   what: string;
   value: string;
   source: string;
-  /** The reason that `value` spells out; older routers send none. */
+  /** Code of the reason in `value`; older routers send none. */
   cause?: Cause | null;
 }
 
-/** A reason of the daemon. */
 export interface Cause {
   kind: Kind;
   code: string;
   params: Values;
-  /** For `rules`: the router's message about each source. */
+  /** For `rules`: the router's message on each source. */
   sources?: readonly Pick<IpsSource, 'name' | 'message' | 'cause'>[];
 }
 
-/** The router's own remedy for a finding. */
 export interface Fix {
-  /** A `change` edits the configuration and can be undone; a `step` takes effect at once. */
+  /** `change`: edits of the configuration, which can be undone; `step`: takes effect at once. */
   kind: 'change' | 'step';
   label: string;
   edits?: readonly Edit[];
 }
 
-/** The result of a check of the doctor, with English texts. */
 export interface Finding {
-  /** Stable id, such as `flowtable-missing`. */
+  /** Id of the check, such as `flowtable-missing`. */
   id: string;
   group: string;
   /** Key of the texts: the id, or `id/CASE`. */
@@ -52,7 +46,7 @@ export interface Finding {
   params: Params;
   severity: Severity;
   title: string;
-  /** Objects of the finding, as a section `accepted` names them. */
+  /** Objects of the finding, as stored in a section `accepted`. */
   about: readonly string[];
   /** Sections `accepted` that cover the finding; empty if it is not accepted. */
   accepted: readonly string[];
@@ -63,23 +57,23 @@ export interface Finding {
   fix: Fix | null;
 }
 
-/** The answer of `fastpath.doctor run`. */
 export interface Report {
   at_ms: number;
   took_ms: number;
   findings: readonly Finding[];
 }
 
-/** The largest packet that a host answers, and what limits it. */
-export interface Way {
+export interface PathMtu {
   target: string;
   /** In bytes. */
   mtu: number;
-  /** Limited by nothing, by our device, by a router that reports it, or by one that does not. */
+  /**
+   * `device`: limited by our egress device; `reported`: by a router that sends ICMP errors;
+   * `silent`: by one that does not.
+   */
   limit: 'none' | 'device' | 'reported' | 'silent';
 }
 
-/** Findings about one part of the router, worst first. */
 export interface Group {
   name: string;
   findings: Finding[];
@@ -90,10 +84,9 @@ export type Rated = Pick<Finding, 'severity' | 'accepted'>;
 export const rank = ({ severity }: Pick<Finding, 'severity'>): number =>
   severities.indexOf(severity);
 
-/** Reports whether an administrator has accepted the finding. */
 export const isAccepted = ({ accepted }: Rated): boolean => accepted.length > 0;
 
-/** Groups findings without `ok` and accepted ones; the group with the worst comes first. */
+/** Groups findings without `ok` and accepted ones. The group with the worst finding comes first. */
 export function groupsOf(findings: readonly Finding[]): Group[] {
   const groups = new Map<string, Finding[]>();
   for (const finding of findings.filter((each) => each.severity !== 'ok' && !isAccepted(each))) {
@@ -113,7 +106,7 @@ export function countOf(of: readonly Rated[], severity: Severity): number {
   return of.filter((each) => each.severity === severity && !isAccepted(each)).length;
 }
 
-/** Returns the worst severity that needs action; `ok` if there is none. */
+/** Returns the worst severity that needs action; `ok` if no action is needed. */
 export function verdictOf(of: readonly Rated[]): Severity {
   const asked = ['error', 'warning', 'advice'] as const;
   return asked.find((each) => countOf(of, each) > 0) ?? 'ok';
@@ -122,17 +115,15 @@ export function verdictOf(of: readonly Rated[]): Severity {
 /** Findings about accounts, which the configuration must not reveal to viewers. */
 const hidden = ['system-password', 'system-sessions'];
 
-/** Reports whether a finding needs action and may be accepted. */
 export const isAcceptable = ({ id, severity }: Finding) =>
   ['error', 'warning', 'advice'].includes(severity) && !hidden.includes(id);
 
-/** Returns the edit that accepts a finding at this severity and for these objects only. */
+/** Returns the edit that accepts a finding, only at this severity and for these objects. */
 export function acceptanceOf({ code, severity, about }: Finding): Edit[] {
   const values = { check: code, severity, ...(about.length > 0 && { about: [...about] }) };
   return [{ config: 'fastpath', op: 'add', type: 'accepted', id: 'accepted', values }];
 }
 
-/** Returns the edits that withdraw the acceptance. */
 export function withdrawalOf({ accepted }: Finding): Edit[] {
   return accepted.map((section) => ({ config: 'fastpath', op: 'delete', section }));
 }

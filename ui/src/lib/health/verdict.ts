@@ -1,15 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/** Merges the daemon's present conditions and the doctor's last findings into one list. */
 
 import type { Level, Status } from '../api/types';
 import { inLanguage } from './findings/text';
 import { textOf } from './live';
 import { rank, type Finding, type Severity } from './report';
 
-/** A condition or a finding, with its title in the language of the page. */
 export type Entry = Pick<Finding, 'id' | 'severity' | 'title' | 'accepted'>;
 
-/** The parts of the status about conditions. */
 export type Conditions = Pick<Status, 'health' | 'problems' | 'engine' | 'doctor'>;
 
 const severityOf: Record<Level, Severity> = {
@@ -22,7 +19,7 @@ const severityOf: Record<Level, Severity> = {
 const isBad = ({ severity }: Pick<Finding, 'severity'>) =>
   ['error', 'warning', 'advice', 'info'].includes(severity);
 
-/** Returns the findings that have not ended according to the daemon. */
+/** Returns the findings that the daemon does not report as ended. */
 export function stillFound(
   findings: readonly Finding[],
   status: Conditions | null,
@@ -31,7 +28,7 @@ export function stillFound(
   return findings.filter((each) => !isBad(each) || !ended.includes(each.id));
 }
 
-/** Returns the daemon's conditions; an accepted finding also accepts its condition. */
+/** Returns the daemon's conditions. An accepted finding also accepts its condition. */
 function conditions(findings: readonly Finding[], status: Conditions): Entry[] {
   const found = new Map(findings.filter(isBad).map((each) => [each.id, each]));
   return status.health.map((condition) => ({
@@ -42,7 +39,7 @@ function conditions(findings: readonly Finding[], status: Conditions): Entry[] {
   }));
 }
 
-/** Returns the conditions that are not findings; a finding has more details. */
+/** Returns the conditions without a finding, which would have more details. */
 export function furtherConditions(
   findings: readonly Finding[],
   status: Conditions | null,
@@ -51,7 +48,7 @@ export function furtherConditions(
   return status ? conditions(findings, status).filter(({ id }) => !found.has(id)) : [];
 }
 
-/** Returns conditions and findings, worst first; a condition replaces its finding. */
+/** Returns conditions and findings, worst first. A condition replaces its finding. */
 export function entriesOf(findings: readonly Finding[], status: Conditions | null): Entry[] {
   const now = status ? conditions(findings, status) : [];
   const reported = new Set(now.map(({ id }) => id));

@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 import en from './en.json';
 import { nameOf, terms } from './messages';
 
-it('lists every term that has an explanation', () => {
+it('lists every term with an explanation', () => {
   const explained = Object.keys(en).flatMap((key) => /^term\.(.+)\.why$/.exec(key)?.[1] ?? []);
   expect([...terms].sort()).toEqual(explained.sort());
 });

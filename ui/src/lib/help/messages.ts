@@ -5,10 +5,8 @@ import type en from './en.json';
 type MessageKey = keyof typeof en;
 type Explained<K> = K extends `term.${infer T}.why` ? T : never;
 
-/** A term with an explanation. */
 export type Term = Explained<MessageKey>;
 
-/** Terms explained where they are used, and together in the list behind the key `?`. */
 export const terms: readonly Term[] = [
   ...(['flow', 'flowtable', 'hardware', 'ebpf', 'conntrack', 'helper', 'budget'] as const),
   ...(['bridge', 'vlan', 'pvid', 'tagged', 'zone', 'port-forward', 'masquerade'] as const),
@@ -16,10 +14,8 @@ export const terms: readonly Term[] = [
   ...(['ipfix', 'prometheus'] as const),
 ];
 
-/** Explanations of terms, and the keyboard shortcuts. */
 export const k = translator<MessageKey>('help');
 
-/** Names that are the same in every language. */
 const names: Partial<Record<Term, string>> = {
   flowtable: 'Flowtable',
   hardware: 'Hardware',

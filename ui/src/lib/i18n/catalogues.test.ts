@@ -26,7 +26,7 @@ const forms = (message: Message | undefined) =>
   typeof message === 'object' ? Object.values(message) : [message ?? ''];
 const holes = (text: string) => [...text.matchAll(/\{\w+\}/g)].map(String).sort();
 
-it('has German for each part in English', () => {
+it('has a German catalogue for each English one', () => {
   expect(Object.keys(all)).toEqual(['de', 'en']);
   expect(Object.keys(all['de'] ?? {}).sort()).toEqual(Object.keys(english).sort());
 });
@@ -69,7 +69,7 @@ describe.each(Object.entries(english))('the messages of %s', (part, file) => {
   });
 
   it.each(others)('are translated in %s', (_, parts) => {
-    // Languages share names and single terms, but few pairs of words and never a sentence.
+    // Languages share names and terms, but hardly two words in a row and never a sentence.
     const words = (message: unknown) =>
       String(message)
         .replaceAll(/\{\w+\}/g, '')

@@ -6,13 +6,12 @@ import type { Message } from './t';
 
 type Nested = { [key: string]: Message | Nested };
 
-/** Parameters that count things. */
 const counted =
   'n all bound chains count days each flows inside limit longest lost more most ' +
   'overhead packets queues rules seconds times total';
 const count = new RegExp(`\\{(?:${counted.replaceAll(' ', '|')})\\}[ \\u00a0](\\p{L}+)`, 'gu');
 
-/** Words after a number that are the same for one and for many. */
+/** Words with the same form after one and after several. */
 const unchanging = new Set(
   (
     's ms of more offloaded local ended failed counted could too or possible matches ' +
@@ -20,8 +19,8 @@ const unchanging = new Set(
   ).split(' '),
 );
 
-/** Messages with a number that is never one, and the reason. */
-const never_one: Record<string, string> = {
+/** Messages whose number is never one, with the reason. */
+const neverOne: Record<string, string> = {
   'i18n foreign.all': 'only longer texts are cut',
   'cause ips.rules-failed': 'rule-failed is for one',
   'cause ips.queues-open': 'no-queue is for none of one',
@@ -44,7 +43,6 @@ const never_one: Record<string, string> = {
   'health/findings ips.ips-rules.title': 'reported above seven days',
 };
 
-/** Messages without a separate plural of the noun. */
 const same = new Set([
   'en: protection alerts.since',
   'de: protection alerts.since',
@@ -63,7 +61,7 @@ function flat(value: Nested, at = ''): [string, Message][] {
   );
 }
 
-/** Returns the words after numbers that would be wrong for one or for many. */
+/** Returns the words whose form depends on the number before them. */
 const bound = (text: string) =>
   [...text.matchAll(count)].map(([, word = '']) => word).filter((word) => !unchanging.has(word));
 
@@ -82,7 +80,7 @@ describe('messages with a number', () => {
   it('have singular and plural forms', () => {
     const wrong = messages.filter(
       ({ name, message }) =>
-        typeof message === 'string' && bound(message).length > 0 && !(name in never_one),
+        typeof message === 'string' && bound(message).length > 0 && !(name in neverOne),
     );
     expect(wrong).toEqual([]);
   });
@@ -102,7 +100,7 @@ describe('messages with a number', () => {
       ({ message }) => typeof message === 'string' && bound(message).length > 0,
     );
     const names = new Set(numbered.map(({ name }) => name));
-    expect(Object.keys(never_one).filter((name) => !names.has(name))).toEqual([]);
+    expect(Object.keys(neverOne).filter((name) => !names.has(name))).toEqual([]);
     const all = messages.map(({ language, name }) => `${language}: ${name}`);
     expect([...same].filter((at) => !all.includes(at))).toEqual([]);
   });

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/** Signals the arrival of messages that the first screen does not wait for. */
 
 let arrivals = $state(0);
 
-/** Updates texts that were made without the late messages. */
+/** Re-renders texts that were rendered before their messages arrived. */
 export function partsArrived(): void {
   arrivals += 1;
 }
 
-/** Makes the calling computation depend on the arrival of the late messages. */
+/** Makes the calling effect or derived value depend on the arrival of late messages. */
 export const awaitParts = (): number => arrivals;

@@ -25,7 +25,7 @@ it('shows the key of a missing message', () => {
   expect(t('reason.brand-new' as 'reason.idle')).toBe('reason.brand-new');
 });
 
-it('chooses the first available language, or else English', () => {
+it('chooses the first available language, by default English', () => {
   expect(tags).toEqual(['de', 'en']);
   expect(known('xx', 'en-GB')).toBe('en');
   expect(known('fr', 'de-AT', 'en')).toBe('de');

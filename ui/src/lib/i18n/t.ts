@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/** Messages of the page by key, with parameters and plural forms. */
 
 import { languages, lateParts } from 'virtual:messages';
 import type en from './en.json';
@@ -7,7 +6,6 @@ import { awaitParts, partsArrived } from './late.svelte';
 
 /** A message, or one per plural form of its parameter `n`. */
 export type Message = string | Partial<Record<Intl.LDMLPluralRule, string>>;
-/** The messages of a language, by part of the page. */
 export type Messages = Record<string, Record<string, Message>>;
 export type MessageKey = keyof typeof en;
 export type Params = Record<string, string | number>;
@@ -16,18 +14,17 @@ let messages: Messages = {};
 let plurals = new Intl.PluralRules('en');
 let late: Promise<void> | undefined;
 
-/** Returns the first wanted language with a catalogue; English if there is none. */
+/** Returns the first wanted language with a catalogue, by default English. */
 export function known(...wanted: (string | undefined)[]): string {
   const tags = wanted.map((tag) => tag?.toLowerCase().split(/[-_]/)[0] ?? '');
   return tags.find((tag) => Object.hasOwn(languages, tag)) ?? 'en';
 }
 
-/** Languages with a catalogue. */
 export const tags: readonly string[] = Object.keys(languages);
 
 /**
- * Fetches the catalogue of a language, which all later messages use. Parts with English texts from
- * the router are fetched afterwards.
+ * Loads a language for all later messages. Parts whose English texts the router sends are fetched
+ * afterwards.
  */
 export async function setLanguage(tag: string): Promise<void> {
   const fetched = await languages[tag]?.();
@@ -41,10 +38,9 @@ export async function setLanguage(tag: string): Promise<void> {
   });
 }
 
-/** Resolves once the parts fetched afterwards have arrived. */
 export const allParts = async (): Promise<void> => late;
 
-/** Returns a message of a part of the page; `undefined` if the language lacks it. */
+/** Returns a message; `undefined` if the language lacks it. */
 export function translated(part: string, key: string, params: Params = {}): string | undefined {
   if (!messages[part]) awaitParts();
   const message = messages[part]?.[key];
@@ -52,16 +48,13 @@ export function translated(part: string, key: string, params: Params = {}): stri
   return fill(typeof message === 'string' ? message : plural(message, params), params);
 }
 
-/** Returns the keys of a part of the page, in the order of its catalogue. */
 export const keysOf = (part: string): string[] => Object.keys(messages[part] ?? {});
 
-/** Returns a function that looks up the messages of a part of the page. */
 export function translator<K extends string>(part: string): (key: K, params?: Params) => string {
-  // Newer daemons may send codes that this page does not know; showing the key is not fatal.
+  // Newer daemons may send unknown codes, whose key is shown instead.
   return (key, params) => translated(part, key, params) ?? key;
 }
 
-/** Returns a message of the common part, with each `{name}` replaced by its parameter. */
 export const t = translator<MessageKey>('i18n');
 
 function plural(forms: Partial<Record<Intl.LDMLPluralRule, string>>, params: Params): string {

@@ -2,7 +2,6 @@
 import { Fault } from '../api/errors';
 import type { Live } from './live.svelte';
 
-/** A command to the router, with its progress and its outcome as text. */
 export class Command {
   busy = $state(false);
   failed = $state(false);
@@ -10,7 +9,6 @@ export class Command {
 
   constructor(
     private readonly live: Pick<Live, 'report'>,
-    /** Returns the error message of a fault. */
     private readonly messageFor: (fault: Fault) => string,
   ) {}
 

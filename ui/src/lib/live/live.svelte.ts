@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/** Polls the router's status every second and tracks the state of the connection. */
 
 import { Fault } from '../api/errors';
 import type { Fastpath } from '../api/fastpath';
@@ -15,33 +14,31 @@ import { sampleOf, samplesOf, withSample, type Sample } from './ring';
  */
 export type Connection = 'connecting' | 'live' | 'lost' | 'absent' | 'refused';
 
-/** Default of the daemon's option `refresh`, the interval at which it reads its counters. */
+/** The daemon's default interval of reading counters, option `refresh`. */
 const POLL_MS = 1000;
-/** Gaps of this length in the samples are filled from the router's history. */
+/** Gaps in the samples longer than this are filled from the history. */
 const GAP_MS = 3000;
-/** Delays between attempts; the last one is repeated. */
+/** Delays of retries; the last one is repeated. */
 const BACK_OFF_MS = [1000, 2000, 4000, 8000];
 
 /**
- * Keeps the router's state current while the page is visible: polls every second, and backs off
- * while the router is away. `run` is the only loop; stopping aborts its signal, and nothing is
- * requested until the next start.
+ * Polls the router's status every second while the page is visible, and backs off while the router
+ * is unreachable. `run` is the only loop; `stop` aborts its signal.
  *
- * Polls instead of subscribing to the daemon's notifications: uhttpd (7b1bec4, in OpenWrt 25.12.5)
- * keeps the connections of subscribers that have left, and accepts no more than a hundred.
+ * Polls instead of subscribing to the daemon's notifications, because uhttpd (7b1bec4, in OpenWrt
+ * 25.12.5) keeps the connections of departed subscribers, and accepts at most a hundred.
  */
 export class Live {
   status = $state.raw<Status | null>(null);
   samples = $state.raw<readonly Sample[]>([]);
-  /** Changes with each status, when the answer of `flows` may have changed, too. */
+  /** Incremented with each status, when the answer of `flows` may have changed. */
   epoch = $state(0);
   connection = $state<Connection>('connecting');
-  /** Time of the router's last answer, by the browser's clock; 0 without one. */
-  heardAt = $state(0);
-  /** Why the router refused the request. */
+  /** Browser time of the last answer; 0 if there is none. */
+  answeredAt = $state(0);
   refusal = $state('');
 
-  /** The tab is visible; nothing is requested while it is hidden. */
+  /** Nothing is requested while the tab is hidden. */
   visible = $state(true);
 
   private stopRun: AbortController | null = null;
@@ -63,37 +60,37 @@ export class Live {
     this.stopRun = null;
   }
 
-  /** Discards all data of the last session. */
-  forget(): void {
+  reset(): void {
     this.stop();
     this.status = null;
     this.samples = [];
     this.connection = 'connecting';
-    this.heardAt = 0;
+    this.answeredAt = 0;
     this.failures = 0;
   }
 
-  /** True unless a request has failed since the last answer. */
+  /** True unless the last request failed. */
   get answering(): boolean {
     return ['connecting', 'live'].includes(this.connection);
   }
 
-  /** True if the router answers, whether or not the daemon runs on it. */
+  /** True if the router answers, even if the daemon does not run. */
   get reachable(): boolean {
     return this.answering || this.connection === 'absent';
   }
 
-  /** Returns the text in place of a missing answer: `loading`, unless none will come. */
+  /**
+   * Returns the text in place of a missing answer: `loading`, or that the router does not answer.
+   */
   awaiting(loading: string): string {
     return this.answering ? loading : t('live.unread');
   }
 
-  /** Shows the engine after a change until the next answer arrives. */
   engineChanged(engine: EngineState): void {
     if (this.status) this.status = { ...this.status, engine };
   }
 
-  /** Handles the failure of another call of the page: an expired session ends here as well. */
+  /** Handles the fault of another call: an expired session ends the page's session. */
   report(fault: unknown): void {
     if (fault instanceof Fault && fault.kind === 'session') this.onExpired();
   }
@@ -115,23 +112,23 @@ export class Live {
   private async load(signal: AbortSignal): Promise<void> {
     const status = await this.api.call('status', {}, signal);
     const from_ms = this.samples.at(-1)?.at_ms ?? 0;
-    this.heard(status);
+    this.received(status);
     if (status.now_ms - from_ms < GAP_MS) return;
     const history = await this.api.call('history', { series: 'rate', step_s: 1 }, signal);
     this.samples = samplesOf(history);
   }
 
-  private heard(status: Status): void {
+  private received(status: Status): void {
     this.status = status;
     this.samples = withSample(this.samples, sampleOf(status.now_ms, status.paths));
-    this.heardAt = Date.now();
+    this.answeredAt = Date.now();
     this.failures = 0;
     this.connection = 'live';
     this.epoch += 1;
   }
 
   private failed(cause: unknown): void {
-    // An unusable answer is reported like a refusal, because the loop must not end.
+    // An unusable answer counts as a refusal, because the loop must not end.
     const fault = cause instanceof Fault ? cause : new Fault('failed', String(cause));
     this.failures += 1;
     if (fault.kind === 'session') {

@@ -15,7 +15,6 @@ const carried: Paths = {
   ebpf: none,
 };
 
-/** A router with a state that the test changes, and the browser's clock. */
 class Router {
   fault: FaultKind | null = null;
   calls: string[] = [];
@@ -78,7 +77,7 @@ describe('Live', () => {
     expect(live.connection).toBe('lost');
     expect(live.answering).toBe(false);
     expect(live.status).not.toBeNull();
-    expect(Date.now() - live.heardAt).toBeGreaterThan(4000);
+    expect(Date.now() - live.answeredAt).toBeGreaterThan(4000);
     router.fault = null;
     await vi.advanceTimersByTimeAsync(10_000);
     expect(live.connection).toBe('live');
@@ -110,7 +109,7 @@ describe('Live', () => {
     expect(live.connection).toBe('live');
   });
 
-  it('ends with the session', async () => {
+  it('stops when the session expires', async () => {
     router.fault = 'session';
     live.start();
     await vi.advanceTimersByTimeAsync(20_000);
@@ -120,7 +119,7 @@ describe('Live', () => {
 });
 
 describe('samples', () => {
-  it('read a history by its column names', () => {
+  it('are read from a history by column names', () => {
     const [sample] = samplesOf({
       series: 'rate',
       step_s: 1,
@@ -130,7 +129,7 @@ describe('samples', () => {
     expect(sample).toMatchObject({ at_ms: 9, bps: { slow: 7, flowtable: 0 } });
   });
 
-  it('drop samples that are too old, duplicate, or from before a clock step', () => {
+  it('drop samples that are too old, duplicate, or older than a clock step', () => {
     const old = withSample([], sampleOf(1000, carried));
     expect(withSample(old, sampleOf(1000 + SPAN_MS + 1, carried))).toHaveLength(1);
     expect(withSample(old, sampleOf(1100, carried))).toHaveLength(1);

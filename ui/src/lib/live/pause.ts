@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/** Waits for a time, or for the browser to draw. */
 
 /** Waits for a time, or until the signal aborts. */
 export function pause(ms: number, signal: AbortSignal): Promise<void> {
@@ -15,10 +14,10 @@ export function pause(ms: number, signal: AbortSignal): Promise<void> {
   });
 }
 
-/** Lets the browser draw and handle input: long work would make the page hang. */
-export const breath = (): Promise<void> => new Promise((resolve) => setTimeout(resolve));
+/** Yields to the browser between long tasks, so that it can draw and handle input. */
+export const yieldToBrowser = (): Promise<void> => new Promise((resolve) => setTimeout(resolve));
 
-/** Calls back once the browser has drawn the current state. Returns a function that cancels it. */
+/** Calls back after the next frame. Returns a function that cancels the call. */
 export function onceDrawn(call: () => void): () => void {
   let timer: ReturnType<typeof setTimeout> | undefined;
   const frame = requestAnimationFrame(() => (timer = setTimeout(call)));

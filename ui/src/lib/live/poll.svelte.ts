@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/** Polling that depends on the component, the tab and the connection. */
 
 import { untrack } from 'svelte';
 import type { Live } from './live.svelte';
@@ -7,28 +6,28 @@ import { pause } from './pause';
 
 /**
  * Calls `ask` repeatedly while the component is mounted, the tab is visible and the daemon answers
- * (`answering`) or the router does (`reachable`). A failure is reported and does not stop the
- * polling; `ask` keeps its last data.
+ * (`answering`) or the router does (`reachable`). A fault is reported and does not stop the
+ * polling.
  */
 export function poll(
   live: Live,
   ms: number,
   ask: (signal: AbortSignal) => Promise<void>,
-  whom: 'answering' | 'reachable' = 'answering',
+  condition: 'answering' | 'reachable' = 'answering',
 ): void {
   $effect(() => {
-    if (!live.visible || !live[whom]) return;
+    if (!live.visible || !live[condition]) return;
     const stop = new AbortController();
-    untrack(() => void rounds(live, ms, ask, stop.signal));
+    untrack(() => void pollLoop(live, ms, ask, stop.signal));
     return () => stop.abort();
   });
 }
 
-/** Polls while the router answers, whether or not the daemon does. */
+/** Polls while the router answers, even if the daemon does not run. */
 export const pollRouter = (live: Live, ms: number, ask: (signal: AbortSignal) => Promise<void>) =>
   poll(live, ms, ask, 'reachable');
 
-async function rounds(
+async function pollLoop(
   live: Live,
   ms: number,
   ask: (signal: AbortSignal) => Promise<void>,

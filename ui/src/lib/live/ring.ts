@@ -1,19 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/** Samples of the live chart. */
 
 import type { History, Paths } from '../api/types';
 import { paths, type LivePath } from '../path/path';
 
-/** The rates of the paths at one time, in bits per second. */
 export interface Sample {
   at_ms: number;
   bps: Record<LivePath, number>;
 }
 
-/** Span of the live chart. */
 export const SPAN_MS = 5 * 60 * 1000;
 
-/** Returns the samples of a `history` reply, by its column names. */
 export function samplesOf(history: History): Sample[] {
   const at = history.cols.indexOf('at_ms');
   const columns = paths.map((path) => [path, history.cols.indexOf(path)] as const);
@@ -28,10 +24,11 @@ export function sampleOf(at_ms: number, totals: Paths): Sample {
   return { at_ms, bps: bps as Sample['bps'] };
 }
 
-/** Appends a sample and drops samples that are too old. */
+/** Appends a sample, and drops samples older than the chart. */
 export function withSample(samples: readonly Sample[], sample: Sample): readonly Sample[] {
   const last = samples.at(-1);
-  // The router's clock was set back (NTP after boot), so older samples have no position.
+  // The router's clock was set back, for example by NTP after boot, so older samples have no
+  // position.
   if (last && sample.at_ms < last.at_ms - 1000) return [sample];
   const kept = samples.filter(
     (each) => each.at_ms > sample.at_ms - SPAN_MS && each.at_ms < sample.at_ms - 200,

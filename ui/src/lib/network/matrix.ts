@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/** VLANs of a bridge in UCI: members, new VLANs and their checks, renaming and removal. */
 
 import type { Draft } from '../form/draft.svelte';
 import { isolate } from '../firewall/zones';
@@ -8,7 +7,7 @@ import { list, text, type Section } from '../form/sections';
 import { followName, leaveNetwork } from '../wifi/wifi';
 import { forget, recall, remember } from './left';
 
-/** Membership of a port: untagged or tagged; `*` marks the VLAN of untagged ingress frames. */
+/** Membership of a port: untagged or tagged. `*` marks the PVID. */
 export const members = ['', 'u*', 't', 'u', 't*'] as const;
 export type Member = (typeof members)[number];
 
@@ -23,7 +22,6 @@ export interface Vlan {
   bridge: string;
   vid: string;
   members: ReadonlyMap<string, Member>;
-  /** The router's own interface in the VLAN. */
   interface: Section | undefined;
   zone: Section | undefined;
 }
@@ -34,7 +32,7 @@ export const bridgesOf = (draft: Draft): Bridge[] =>
     .filter((each) => text(each, 'type') === 'bridge')
     .map((section) => ({ section, name: text(section, 'name'), ports: list(section, 'ports') }));
 
-/** Parses netifd's notation: `lan1`, `lan1:t`, `lan1:u*`; without a letter it is untagged. */
+/** Parses netifd's notation: `lan1`, `lan1:t`, `lan1:u*`. Without a letter the port is untagged. */
 export function memberOf(entry: string): [port: string, member: Member] {
   const [port = '', flags = ''] = entry.split(':', 2);
   const kind = flags.includes('t') ? 't' : 'u';
@@ -69,7 +67,6 @@ function write(draft: Draft, vlan: Vlan, entries: ReadonlyMap<string, Member>): 
   });
 }
 
-/** A former membership of a port in another VLAN. */
 interface Left {
   vid: string;
   member: Member;
@@ -93,8 +90,8 @@ export const leaves = (draft: Draft, vlan: Vlan, port: string): string[] =>
   leftBy(draft, vlan, port).map(({ vid }) => vid);
 
 /**
- * Puts a port into a VLAN. A port has one VLAN for untagged frames: it leaves the previous one, and
- * returns there when it is removed from the new one.
+ * Sets the membership of a port. A port has one PVID: it leaves the VLAN of the previous one, and
+ * returns there when it leaves the new one.
  */
 export function join(draft: Draft, vlan: Vlan, port: string, member: Member): void {
   const put = (vid: string, now: Member) => {
@@ -117,15 +114,13 @@ export function join(draft: Draft, vlan: Vlan, port: string, member: Member): vo
   if (left.length > 0) remember(draft, cell, left);
 }
 
-/** The values of the form for a VLAN. */
 export interface Wanted {
   vid: string;
   name: string;
-  /** The router's address with its prefix length; empty for none. */
+  /** The router's address with prefix length; empty for none. */
   address: string;
   /** Name of a zone; `+` is a new zone that reaches only the Internet. */
   zone: string;
-  /** A DHCP server assigns addresses. */
   dhcp: boolean;
 }
 
@@ -141,7 +136,7 @@ export function wrongWith(draft: Draft, bridge: string, wanted: Wanted): Wrong[]
   }
   const zones = draft.all('firewall', 'zone').map((zone) => text(zone, 'name'));
   const taken = draft.get('network', name) || (wanted.zone === '+' && zones.includes(name));
-  // fw4 uses the name in names of rules, and dnsmasq in names of files.
+  // fw4 uses the name in rules, and dnsmasq in file names.
   if (!/^[a-z][a-z0-9_]{0,10}$/.test(name)) wrong.push('name');
   else if (taken) wrong.push('name.taken');
   if (address !== '' && !isIpv4Cidr(address)) wrong.push('address');
@@ -153,17 +148,16 @@ function isIpv4Cidr(address: string): boolean {
   return length !== undefined && Number(length) <= 30 && [a, b, c, d].every((n) => Number(n) < 256);
 }
 
-/** Prefix length as for OpenWrt's lan, from a delegated prefix or else from the local one. */
+/** Prefix length of OpenWrt's lan, from a delegated or the local prefix. */
 const PREFIX6 = '60';
 const pool4 = { start: '100', limit: '150', leasetime: '12h' };
-/** Router advertisements, and addresses by DHCPv6 in addition. */
+/** Router advertisements, with additional addresses by DHCPv6. */
 const pool6 = {
   ra: 'server',
   dhcpv6: 'server',
   ra_flags: ['managed-config', 'other-config'],
 };
 
-/** Adds a VLAN with its interface, DHCP pools and zone. */
 export function addVlan(draft: Draft, bridge: string, wanted: Wanted): void {
   const { vid, name, address, zone } = wanted;
   draft.add('network', 'bridge-vlan', { device: bridge, vlan: vid });
@@ -178,14 +172,13 @@ export function addVlan(draft: Draft, bridge: string, wanted: Wanted): void {
   else enter(draft, name, zone);
 }
 
-/** Returns the values of a VLAN for its form. */
 export const wantedOf = (vlan: Vlan): Pick<Wanted, 'name' | 'address' | 'zone'> => ({
   name: vlan.interface?.section ?? '',
   address: addressesOf(vlan.interface)[0] ?? '',
   zone: text(vlan.zone, 'name'),
 });
 
-/** Writes the values that differ. An interface with a DHCP client has no address in the form. */
+/** Writes changed values. The form has no address for an interface with a DHCP client. */
 export function editVlan(draft: Draft, vlan: Vlan, wanted: ReturnType<typeof wantedOf>): void {
   const now = wantedOf(vlan);
   if (!vlan.interface) return;
@@ -194,7 +187,6 @@ export function editVlan(draft: Draft, vlan: Vlan, wanted: ReturnType<typeof wan
   renameVlan(draft, { ...vlan, zone: zoneOf(draft, now.name) }, wanted.name);
 }
 
-/** Sets the first address of an interface; an empty one removes it. */
 export function setAddress(draft: Draft, name: string, address: string): void {
   const [, ...others] = addressesOf(draft.get('network', name));
   const ipaddr = [address, ...others].filter(Boolean);
@@ -202,7 +194,6 @@ export function setAddress(draft: Draft, name: string, address: string): void {
   draft.set('network', name, { ipaddr, netmask: '', proto });
 }
 
-/** Moves an interface into a zone. */
 export function enter(draft: Draft, name: string, zone: string): void {
   leave(draft, name);
   const found = draft.all('firewall', 'zone').find((each) => text(each, 'name') === zone);
@@ -215,7 +206,7 @@ function leave(draft: Draft, name: string): void {
   if (zone) draft.set('firewall', zone.section, { network: rest });
 }
 
-/** Returns sections that refer to an interface by name, except its zone. */
+/** Returns the sections that refer to an interface by name, except its zone. */
 const references = (draft: Draft, name: string) =>
   draft.all('dhcp', 'dhcp').filter((each) => text(each, 'interface') === name);
 
@@ -231,7 +222,7 @@ export function renameVlan(draft: Draft, vlan: Vlan, name: string): void {
   draft.rename('network', old, name);
 }
 
-/** Removes a VLAN and its interface, and the zone and SSIDs that have no other network. */
+/** Removes a VLAN with its interface, and the zone and SSIDs without another network. */
 export function removeVlan(draft: Draft, vlan: Vlan): void {
   draft.remove('network', vlan.section.section);
   if (!vlan.interface) return;

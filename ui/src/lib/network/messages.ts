@@ -3,11 +3,10 @@ import { translator } from '../i18n/t';
 import type en from './en.json';
 import type { Member } from './matrix';
 
-/** Messages of the screen Network. */
 export const n = translator<keyof typeof en>('network');
 
 export const memberWords = (member: Member): string => n(`member.${member || 'none'}`);
 
-/** Signs of memberships in the table; a star marks the unusual variant. */
+/** Signs in the table; a star marks unusual memberships. */
 export const signOf = (member: Member): string =>
   ({ '': '–', 'u*': 'U', t: 'T', u: 'U*', 't*': 'T*' })[member];

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/** Replaces one bridge per VLAN with one VLAN-aware bridge, as edits of a draft. */
 
 import type { Draft } from '../form/draft.svelte';
 import { text, type Value } from '../form/sections';
@@ -8,7 +7,7 @@ import { bridgesOf, type Bridge } from './matrix';
 /** Matches a VLAN device: `lan1.20` is VLAN 20 of port lan1. */
 const tagged = (port: string) => /^(.+)\.(\d+)$/.exec(port);
 
-/** Returns bridges made of VLAN devices; a single VLAN-aware bridge would be faster. */
+/** Returns the bridges of VLAN devices, which one VLAN-aware bridge could replace. */
 export function perVlanBridges(draft: Draft): Bridge[] {
   const aware = new Set(draft.all('network', 'bridge-vlan').map((each) => text(each, 'device')));
   const plain = bridgesOf(draft).filter((each) => !aware.has(each.name));
@@ -16,8 +15,8 @@ export function perVlanBridges(draft: Draft): Bridge[] {
 }
 
 /**
- * Merges all bridges into the first one. A bridge without a VLAN number gets the first free one for
- * its untagged frames.
+ * Merges all bridges into the first one, which becomes VLAN-aware. A bridge without a VLAN id gets
+ * the first free one.
  */
 export function migrate(draft: Draft): void {
   const old = perVlanBridges(draft);
@@ -44,7 +43,7 @@ export function migrate(draft: Draft): void {
   }
   draft.set('network', first.section.section, { ports: [...ports] satisfies Value });
   const gone = new Set(old.slice(1).map((each) => each.section.section));
-  // Also removes the sections of the VLAN devices that the old bridges used.
+  // The sections of the VLAN devices are obsolete, too.
   const members = new Set(old.flatMap((each) => each.ports).filter(tagged));
   for (const each of draft.all('network', 'device')) {
     if (members.has(text(each, 'name'))) gone.add(each.section);

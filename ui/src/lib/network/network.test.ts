@@ -95,7 +95,7 @@ describe('the matrix', () => {
     expect(rows[1]?.zone?.values['name']).toBe('iot');
   });
 
-  it('moves a port’s PVID instead of giving it two', () => {
+  it('gives a port only one PVID', () => {
     join(draft, vlan(draft, '20'), 'lan3', 'u*');
     expect(vlan(draft, '10').members.has('lan3')).toBe(false);
     expect(vlan(draft, '20').members.get('lan3')).toBe('u*');
@@ -104,7 +104,7 @@ describe('the matrix', () => {
     expect(draft.edits).toEqual([]);
   });
 
-  it('names the VLAN that a port leaves and returns the port on undo', () => {
+  it('names the VLAN that a port leaves, and restores it on undo', () => {
     const steps = (...picks: [vid: string, member: Member][]) => {
       for (const [vid, member] of picks) join(draft, vlan(draft, vid), 'lan3', member);
     };
@@ -114,7 +114,7 @@ describe('the matrix', () => {
     expect(leaves(draft, vlan(draft, '20'), 'lan3')).toEqual(['10']);
     steps(['20', '']);
     expect(draft.edits).toEqual([]);
-    // Undo works after any sequence of choices.
+    // The order of choices does not matter for an undo.
     steps(['20', 'u*'], ['20', 't'], ['20', 'u*'], ['20', '']);
     expect(draft.edits).toEqual([]);
     addVlan(draft, 'br-lan', guest);
@@ -124,7 +124,7 @@ describe('the matrix', () => {
     expect(vlan(draft, '10').members.get('lan3')).toBe('u*');
   });
 
-  it('does not return a port to a VLAN that it was removed from', () => {
+  it('does not restore a VLAN from which the port was removed', () => {
     join(draft, vlan(draft, '10'), 'lan3', '');
     join(draft, vlan(draft, '20'), 'lan3', 'u*');
     expect(leaves(draft, vlan(draft, '20'), 'lan3')).toEqual([]);
@@ -132,7 +132,7 @@ describe('the matrix', () => {
     expect(vlan(draft, '10').members.has('lan3')).toBe(false);
   });
 
-  it('returns a tagged port together with its PVID', () => {
+  it('restores a tagged membership together with its PVID', () => {
     join(draft, vlan(draft, '10'), 'lan3', 't*');
     join(draft, vlan(draft, '20'), 'lan3', 'u*');
     expect(vlan(draft, '10').members.get('lan3')).toBe('t');
@@ -207,10 +207,9 @@ describe('the matrix', () => {
     expect(draft.edits[1]).toMatchObject({ op: 'set', values: { network: ['things'] } });
   });
 
-  it('removes a VLAN with everything that only it used', () => {
+  it('removes a VLAN with all sections that only it used', () => {
     removeVlan(draft, vlan(draft, '20'));
     expect(draft.edits.every((edit) => edit.op === 'delete')).toBe(true);
-    // VLAN, interface, zone, forwarding and rule.
     expect(draft.edits).toHaveLength(5);
   });
 

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/** The list of engines, and the switch between them, which the configuration does not store. */
 
 import type { Fault } from '../api/errors';
 import type { Engine } from '../api/types';
@@ -15,7 +14,7 @@ export function engineName(engine: Engine): string {
 }
 
 export class EngineChoice extends Command {
-  /** The requested engine until the router answers; `null` otherwise. */
+  /** The requested engine while the router is switching; `null` otherwise. */
   asked = $state<Engine | null>(null);
 
   constructor(private readonly app: Pick<App, 'api' | 'live'>) {

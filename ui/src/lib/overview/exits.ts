@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/** Verdicts of eBPF programs: their meaning, rates, bars and shares. */
 
 import type { EbpfExit, EbpfState } from '../api/types';
 
 export type Exit = EbpfExit['exit'];
 
-/** Destination of a packet after the verdict. */
 export type End = 'sent' | 'stack' | 'lost';
 
 export const ends: readonly End[] = ['sent', 'stack', 'lost'];
@@ -15,17 +13,20 @@ export function endOf(exit: Exit): End {
   return exit === 'dropped' || exit === 'no-room' ? 'lost' : 'stack';
 }
 
-/** A verdict of packets. */
 export interface Row {
   exit: Exit;
   packets: number;
-  /** Present rate in packets per second. */
+  /** Packets per second. */
   pps: number;
-  /** Length of the bar, 0 to 1. Forwarded packets would dwarf the others, so they have no bar. */
+  /**
+   * Length of the bar, 0 to 1. Forwarded packets have none, because they would dwarf the others.
+   */
   bar: number;
 }
 
-/** Returns the verdicts with packets. The order of the schema keeps rows in their places. */
+/**
+ * Returns the verdicts with packets, in the order of the schema, so that rows keep their places.
+ */
 export function rowsOf(
   exits: readonly EbpfExit[],
   before: readonly EbpfExit[] = [],
@@ -38,13 +39,13 @@ export function rowsOf(
   return taken.map(({ exit, packets }) => ({
     exit,
     packets,
-    // Reloaded programs count from zero, which would make the rate negative.
+    // Reloaded programs count from zero, which would give a negative rate.
     pps: seconds > 0 ? Math.max(0, packets - (was.get(exit) ?? packets)) / seconds : 0,
     bar: endOf(exit) === 'sent' ? 0 : packets / most,
   }));
 }
 
-/** Returns the shares of all packets seen, 0 to 1. */
+/** Returns the share of each destination among all packets seen, 0 to 1. */
 export function sharesOf({ seen, exits }: Pick<EbpfState, 'seen' | 'exits'>): Record<End, number> {
   const shares = { sent: 0, stack: 0, lost: 0 };
   for (const { exit, packets } of exits) shares[endOf(exit)] += packets / Math.max(1, seen);

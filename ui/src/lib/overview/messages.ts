@@ -2,5 +2,4 @@
 import { translator } from '../i18n/t';
 import type en from './en.json';
 
-/** Messages about eBPF programs. */
 export const e = translator<keyof typeof en>('overview');

@@ -21,7 +21,7 @@ const exits = (packets: Partial<Record<Exit, number>>): EbpfExit[] =>
   (listed('exits', 'exit') as Exit[]).map((exit) => ({ exit, packets: packets[exit] ?? 0 }));
 
 describe('packet verdicts of the programs', () => {
-  it('have a name and a distinct sentence each', () => {
+  it('have a name and a unique sentence each', () => {
     const all = listed('exits', 'exit') as Exit[];
     expect(all.length).toBeGreaterThan(10);
     for (const exit of all) {
@@ -39,13 +39,12 @@ describe('packet verdicts of the programs', () => {
     expect(sharesOf({ seen: 0, exits: exits({}) })).toEqual({ sent: 0, stack: 0, lost: 0 });
   });
 
-  it('are shown in order and scaled to the most frequent verdict but forwarding', () => {
+  it('are in order, and scaled to the most frequent verdict except forwarding', () => {
     const before = exits({ forwarded: 1000, unknown: 30, tcp: 40 });
     const rows = rowsOf(exits({ forwarded: 3000, unknown: 40, tcp: 10 }), before, 2);
     expect(rows.map(({ exit, pps, bar }) => [exit, pps, bar])).toEqual([
       ['forwarded', 1000, 0],
       ['unknown', 5, 1],
-      // Counts from zero after a reload.
       ['tcp', 0, 0.25],
     ]);
     expect(rowsOf(exits({ ttl: 3 }))[0]?.pps).toBe(0);

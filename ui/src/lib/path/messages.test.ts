@@ -22,7 +22,6 @@ const file = new URL('../../../../feeds/fastpathd/src/schema/types.json', import
 const shared = JSON.parse(readFileSync(file, 'utf8')) as SharedTypes;
 const listed = (name: string) => shared.$defs[name]?.enum ?? [];
 
-/** Expects a sentence: a capital at the start, a full stop at the end. */
 function expectSentence(words: string) {
   expect(words).toMatch(/^[A-Z].{20,}\.$/);
 }
@@ -77,7 +76,7 @@ it('has a separate class for flows that are not forwarded', () => {
   expect(explain('slow', 'local')).toBe(reasonWords('local'));
 });
 
-it('shows slow, flowtable and the engine’s path, others once they carry traffic', () => {
+it('shows slow, flowtable, the engine’s path, and others with traffic', () => {
   const none = { flows: 0, bytes: 0, packets: 0, bps: 0, pps: 0 };
   const totals = { slow: none, inspect: none, flowtable: none, hardware: none, ebpf: none };
   expect(shownPaths(totals, 'off')).toEqual(['flowtable', 'slow']);

@@ -1,37 +1,34 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/** The alerts that the page shows, and the rate at which it requests new ones. */
 
 import { Fault } from '../api/errors';
 import type { Fastpath } from '../api/fastpath';
 import type { Alert, AlertFilter, Alerts } from '../api/types';
 import type { Live } from '../live/live.svelte';
 
-/** Alerts shown at first, and after asking for more (the daemon's limit). */
-export const FEW = 100;
-export const MANY = 500;
+/** Number of alerts at first, and on request (the daemon's limit). */
+export const FIRST_LIMIT = 100;
+export const MAX_LIMIT = 500;
 
-/** Minimum interval between requests, because nobody can follow a flood of alerts. */
+/** Minimum interval between requests: nobody can follow a flood of alerts. */
 const PAUSE_MS = 1000;
 
 /**
- * The newest alerts that match a filter. When the status shows a newer alert, only the alerts since
- * the last answer are requested. While the user reads, new alerts are held back: nothing moves
+ * The newest alerts that match a filter. A newer id in the status triggers a request for the alerts
+ * after the last answer. While the user reads, new alerts are held back, so that nothing moves
  * under the pointer or the focus.
  */
 export class AlertFeed {
   alerts = $state.raw<readonly Alert[]>([]);
-  /** Matching alerts that the daemon had at first, plus later ones; `null` before that. */
+  /** Matching alerts of the daemon and later ones; `null` before the first answer. */
   total = $state<number | null>(null);
-  /** New alerts held back while the user reads. */
   waiting = $state.raw<readonly Alert[]>([]);
   trouble = $state('');
   reading = $state(false);
-  limit = $state(FEW);
+  limit = $state(FIRST_LIMIT);
 
   private filter: AlertFilter = {};
   private last = 0;
   private asking: AbortController | null = null;
-  /** Timer of the request that follows the pause. */
   private later: ReturnType<typeof setTimeout> | undefined;
   private askedAt = -Infinity;
 
@@ -40,20 +37,19 @@ export class AlertFeed {
     private readonly live: Pick<Live, 'report'>,
   ) {}
 
-  /** Starts over with another filter. */
-  ask(filter: AlertFilter, limit = FEW): void {
+  ask(filter: AlertFilter, limit = FIRST_LIMIT): void {
     this.filter = filter;
     this.limit = limit;
     this.last = 0;
     void this.fetch();
   }
 
-  /** Takes note of the newest alert's id, and requests new alerts. */
+  /** Requests new alerts if the newest id has changed. */
   see(last: number): void {
-    // The filter is unknown before the first query; a query without an answer is repeated.
+    // Before the first query the filter is unknown; an unanswered query is repeated.
     if (this.askedAt === -Infinity || this.asking) return;
     if (this.total !== null && last === this.last) return;
-    // Ids restart with the daemon.
+    // A restarted daemon counts from one.
     if (last < this.last) this.last = 0;
     const since = performance.now() - this.askedAt;
     if (since >= PAUSE_MS) void this.fetch();
@@ -70,11 +66,10 @@ export class AlertFeed {
     if (!reading) this.release();
   }
 
-  /** Shows the held alerts. */
   release(): void {
     const waiting = this.waiting;
     this.waiting = [];
-    if (waiting.length > 0) this.put(waiting);
+    if (waiting.length > 0) this.prepend(waiting);
   }
 
   stop(): void {
@@ -94,7 +89,7 @@ export class AlertFeed {
     try {
       const answer = await this.api.call('alerts', query, asking.signal);
       this.trouble = '';
-      this.took(answer, since);
+      this.onAnswer(answer, since);
     } catch (fault) {
       if (asking.signal.aborted) return;
       this.live.report(fault);
@@ -105,7 +100,7 @@ export class AlertFeed {
     }
   }
 
-  private took(answer: Alerts, since: number): void {
+  private onAnswer(answer: Alerts, since: number): void {
     if (answer.last < since) {
       this.last = 0;
       void this.fetch();
@@ -126,10 +121,10 @@ export class AlertFeed {
   private take(fresh: readonly Alert[]): void {
     if (fresh.length === 0) return;
     if (this.reading) this.waiting = this.joined(fresh, this.waiting);
-    else this.put(fresh);
+    else this.prepend(fresh);
   }
 
-  private put(fresh: readonly Alert[]): void {
+  private prepend(fresh: readonly Alert[]): void {
     this.alerts = this.joined(fresh, this.alerts);
   }
 

@@ -3,10 +3,9 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { Fault } from '../api/errors';
 import type { Fastpath } from '../api/fastpath';
 import type { Alert, AlertsQuery } from '../api/types';
-import { AlertFeed, FEW, MANY } from './alerts.svelte';
+import { AlertFeed, FIRST_LIMIT, MAX_LIMIT } from './alerts.svelte';
 import { anAlert } from './examples';
 
-/** A daemon with a ring of alerts that the test fills. */
 class Daemon {
   ring: Alert[] = [];
   asked: AlertsQuery[] = [];
@@ -16,7 +15,6 @@ class Daemon {
     return this.ring[0]?.id ?? 0;
   }
 
-  /** Adds alerts; returns the id of the newest one. */
   fire(number: number): number {
     const newest = this.last + number;
     this.ring = [...Array.from({ length: number }, (_, i) => anAlert(newest - i)), ...this.ring];
@@ -56,7 +54,7 @@ beforeEach(async () => {
 
 afterEach(() => vi.useRealTimers());
 
-it('begins with the newest alerts', () => {
+it('starts with the newest alerts', () => {
   expect(ids()).toEqual([3, 2, 1]);
   expect(feed).toMatchObject({ total: 3 });
 });
@@ -75,14 +73,14 @@ describe('newer alerts', () => {
     feed.stop();
   });
 
-  it('are not requested after the pause if the feed was stopped', async () => {
+  it('are not requested once the feed is stopped', async () => {
     feed.see(daemon.fire(1));
     feed.stop();
     await vi.advanceTimersByTimeAsync(5000);
     expect(daemon.asked).toHaveLength(1);
   });
 
-  it('are all requested when many arrive at once', async () => {
+  it('are all requested if many arrive at once', async () => {
     await vi.advanceTimersByTimeAsync(1000);
     feed.see(daemon.fire(40));
     await settled();
@@ -101,15 +99,15 @@ describe('newer alerts', () => {
   });
 });
 
-it('limits requests to one a second, and alerts to the number shown', async () => {
+it('limits requests to one per second, and the list to the number shown', async () => {
   for (let tenth = 0; tenth < 100; tenth++) {
     daemon.fire(500);
     feed.see(daemon.last);
     await vi.advanceTimersByTimeAsync(100);
   }
   expect(daemon.asked.length).toBeLessThanOrEqual(12);
-  expect(feed.alerts).toHaveLength(FEW);
-  // Alerts that were not fetched count, too.
+  expect(feed.alerts).toHaveLength(FIRST_LIMIT);
+  // Includes alerts that were not fetched.
   expect(feed.total).toBe(feed.alerts[0]?.id);
   expect(feed.alerts[0]?.id).toBeGreaterThan(45_000);
 });
@@ -156,12 +154,12 @@ it.each([
 
 it('shows more alerts on request', async () => {
   daemon.fire(300);
-  feed.ask({}, MANY);
+  feed.ask({}, MAX_LIMIT);
   await settled();
   expect(feed.alerts).toHaveLength(303);
 });
 
-it('keeps its alerts and reports a refusal of the daemon', async () => {
+it('keeps its alerts and reports a refusal', async () => {
   await vi.advanceTimersByTimeAsync(1000);
   daemon.fault = new Fault('failed', 'fastpath alerts: Invalid argument');
   feed.see(9);

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/** CPUs of each role in the plan, written as lists. */
 
 import type { CpuPlan, CpuRole } from '../api/types';
 

@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/** Answers of `ips` and `blocks`, and the release of a blocked address. */
 
 import { Fault } from '../api/errors';
 import type { Fastpath } from '../api/fastpath';
 import type { Blocks, Ips } from '../api/types';
 import { Question } from '../live/answer.svelte';
 
-/** The daemon's report on inspection. */
 export const ipsReport = (api: Pick<Fastpath, 'call'>): Question<Ips> =>
   new Question((signal) => api.call('ips', {}, signal), ['failed', 'denied', 'gone']);
 

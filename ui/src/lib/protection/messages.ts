@@ -2,5 +2,4 @@
 import { translator } from '../i18n/t';
 import type en from './en.json';
 
-/** Messages of the screen Protection. */
 export const w = translator<keyof typeof en>('protection');

@@ -42,7 +42,7 @@ describe('every state', () => {
     expect(shown('inline', made(OLD_DAYS))).toBe('inline');
     expect(shown('inline', made(OLD_DAYS + 1))).toBe('inline-old');
     expect(daysOf(made(OLD_DAYS + 1), now)).toBe(OLD_DAYS + 1);
-    // Other states are worse and shown unchanged.
+    // Other states are worse than outdated rules, and do not change.
     for (const state of states.filter((each) => each !== 'inline')) {
       expect(shown(state, 0)).toBe(state);
       expect(shown(state, made(400))).toBe(state);
@@ -57,7 +57,7 @@ describe('every state', () => {
     }
   });
 
-  it('uses the doctor’s age limit of rules', () => {
+  it('has the doctor’s limit for the age of rules', () => {
     const file = new URL(
       '../../../../feeds/fastpathd/src/crates/doctor/src/checks/ips.rs',
       import.meta.url,
@@ -66,7 +66,7 @@ describe('every state', () => {
     expect(Number(days)).toBe(OLD_DAYS);
   });
 
-  it('is an error if packets pass uninspected or are stopped', () => {
+  it('is an error if packets pass uninspected or are dropped', () => {
     const bad = states.filter((state) => levelOf(state) === 'error');
     expect(bad).toEqual(['failing-open', 'failing-closed', 'rules-rejected']);
     expect(levelOf('inline')).toBe('ok');
@@ -98,7 +98,7 @@ describe('the address', () => {
     expect(view.text).toHaveLength(128);
   });
 
-  it('becomes the daemon’s filter', () => {
+  it('is converted to the daemon’s filter', () => {
     const view = readView(new URLSearchParams(full));
     expect(filterOf(view)).toEqual({
       text: 'root',
@@ -142,7 +142,6 @@ it('writes CPUs of a role in the kernel’s notation', () => {
   expect(cpusOf(plan, 'shared')).toBe('');
 });
 
-/** A daemon that gives these answers, or refuses with these faults. */
 function answering(answers: Record<string, unknown>): { api: Fastpath; calls: string[] } {
   const calls: string[] = [];
   const call = (method: string, args: object) => {
@@ -163,7 +162,7 @@ describe('blocks', () => {
     expect(list.answer?.blocks.map((block) => block.address)).toEqual(['2001:db8:ffff::1']);
   });
 
-  it('disappear if they had ended already', async () => {
+  it('disappear if they have already ended', async () => {
     const gone = new Fault('gone', 'fastpath block_release: Not found');
     const list = new BlockList(answering({ blocks: someBlocks(), block_release: gone }).api);
     await list.ask();
@@ -171,7 +170,7 @@ describe('blocks', () => {
     expect(list.answer?.blocks).toHaveLength(1);
   });
 
-  it('stay if the router refuses', async () => {
+  it('stay if the router refuses the release', async () => {
     const denied = new Fault('denied', 'fastpath block_release: Access denied');
     const list = new BlockList(answering({ blocks: someBlocks(), block_release: denied }).api);
     await list.ask();

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/** Throughput by inspection: samples with merged offloaded paths, and the inspected share. */
 
 import { totalOf, type Sample } from '../live/ring';
 
-/** Returns the samples with all offloaded paths merged into `flowtable`. */
 export function byInspection(samples: readonly Sample[]): Sample[] {
   return samples.map(({ at_ms, bps }) => {
     const { slow, inspect, flowtable, hardware, ebpf } = bps;
@@ -12,7 +10,7 @@ export function byInspection(samples: readonly Sample[]): Sample[] {
   });
 }
 
-/** Returns the share of bits that were inspected, 0 to 1; `null` without traffic. */
+/** Returns the inspected share of the bits, 0 to 1; `null` without traffic. */
 export function shareInspected(samples: readonly Sample[]): number | null {
   const all = samples.reduce((sum, sample) => sum + totalOf(sample), 0);
   if (all === 0) return null;

@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/** The displayed state of inspection, which includes whether its rules protect. */
 
 import type { IpsState, IpsSummary, Level } from '../api/types';
 
-/** `inline-builtin`: only built-in test rules; `inline-old`: sources out of reach for more than
- * `OLD_DAYS`. */
+/**
+ * `inline-builtin`: only built-in test rules; `inline-old`: rule sources unreachable for more than
+ * `OLD_DAYS`.
+ */
 export type ShownState = IpsState | 'inline-builtin' | 'inline-old';
 
-/** Days without contact to the sources after which the doctor reports that. */
+/** The doctor's limit in days without contact to the rule sources. */
 export const OLD_DAYS = 7;
 const DAY_MS = 24 * 3600 * 1000;
 
-/** Returns the whole days since the last contact to the sources. */
+/** Returns the full days since the last contact to the rule sources. */
 export const daysOf = (rules_ms: number, now_ms: number): number =>
   Math.floor((now_ms - rules_ms) / DAY_MS);
 
@@ -25,8 +26,8 @@ export function shownOf(
 }
 
 /**
- * Level and sign of each state. `off` is neither good nor bad; signs differ so that colour is not
- * the only difference.
+ * Level and sign of each state. `off` is neither good nor bad. Signs differ, so that states differ
+ * without colour.
  */
 const looks: Record<ShownState, readonly [Level, string]> = {
   off: ['notice', '–'],

@@ -68,7 +68,7 @@ it('disables a rule in every source that may contain it', async () => {
   expect(draft.edits).toEqual([set('et', ['1', '2012345']), set('own_list', ['2012345'])]);
 });
 
-it('cannot disable an event of a decoder', () => {
+it('cannot disable decoder events', () => {
   expect(canDisable(draft, alert(8_100_001, 116))).toBe(false);
 });
 
@@ -96,7 +96,6 @@ it('blocks an address in both directions, once', () => {
     { ...rule, src_ip: '203.0.113.9' },
     { ...rule, dest_ip: '203.0.113.9' },
   ]);
-  // A disabled rule blocks nothing.
   const [one] = draft.all('firewall', 'rule');
   draft.set('firewall', one?.section ?? '', { enabled: '0' });
   expect(isBlocked(draft, '203.0.113.9')).toBe(false);

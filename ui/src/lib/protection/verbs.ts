@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/** Edits for an alert: disable its rule, block an address, or exempt one. */
 
 import type { Alert } from '../api/types';
 import { defaultOf } from '../form/defaults';
@@ -9,21 +8,21 @@ import { OWN } from './setup/source-name';
 
 type Sections = Pick<Draft, 'all' | 'get' | 'set' | 'add'>;
 
-/** SIDs of the rules that come with fastpath (docs/rules.md). */
+/** SIDs of the built-in rules (docs/rules.md). */
 const OWN_SIDS = { first: 8_100_000, last: 8_100_099 };
 
 const isOwn = (sid: number) => sid >= OWN_SIDS.first && sid <= OWN_SIDS.last;
 
-/** Returns the sections that may contain the rule; empty if none can disable it. */
+/** Returns the rule sources that may contain the rule; empty if no section can disable it. */
 function sourcesOf(draft: Sections, { gid, sid }: Alert): string[] {
-  // Events of Suricata's decoders belong to no source.
+  // Events of Suricata's decoders belong to no rule source.
   if (gid !== 1) return [];
   if (isOwn(sid)) return [OWN];
   const all = draft.all('fastpath', 'rules').map(({ section }) => section);
   return all.filter((name) => name !== OWN);
 }
 
-/** Appends an entry to a list of a section, which is created if it is missing. */
+/** Appends an entry to a list; creates a missing section. */
 function append(draft: Sections, type: string, name: string, option: string, entry: string) {
   const there = list(draft.get('fastpath', name), option);
   if (there.includes(entry)) return;
@@ -46,7 +45,6 @@ export function disable(draft: Sections, alert: Alert): void {
   }
 }
 
-/** Lists of exempt addresses in the section `ips`. */
 export type Exemption = 'exempt' | 'block_exempt';
 
 const inspection = (draft: Sections) => draft.all('fastpath', 'ips')[0];
@@ -57,11 +55,10 @@ export const isExempt = (draft: Sections, address: string, from: Exemption): boo
 export const exempt = (draft: Sections, address: string, from: Exemption): void =>
   append(draft, 'ips', inspection(draft)?.section ?? 'ips', from, address);
 
-/** Reports whether drop rules block the sender. */
 export const blocksSenders = (draft: Sections): boolean =>
   isOn(inspection(draft), 'block', defaultOf('ips', 'block'));
 
-/** Options of the firewall rules that drop forwarded packets from and to an address. */
+/** The two firewall rules of a block drop forwarded packets from and to the address. */
 const sides = ['src_ip', 'dest_ip'] as const;
 
 export const isBlocked = (draft: Sections, address: string): boolean =>

@@ -1,23 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/** The part of the screen Protection and the filters of alerts, kept in the address. */
 
 import type { AlertFilter } from '../api/types';
 
 export const parts = ['now', 'policy', 'rules'] as const;
 export type Part = (typeof parts)[number];
 
-/** The view of the screen, kept in the address. */
 export interface View {
   part: Part;
   text: string;
   action: 'allowed' | 'blocked' | '';
-  /** This severity or worse; 0 for all. */
+  /** This severity or worse, where 1 is worst; 0 for all. */
   severity: number;
   address: string;
   sid: number;
-  /** Id of a live flow; 0 for all. */
   flow: number;
-  /** Id of the alert in the detail panel; 0 if it is closed. */
+  /** Id of the alert in the panel; 0 if the panel is closed. */
   alert: number;
 }
 
@@ -39,7 +36,6 @@ export function readView(params: URLSearchParams): View {
   };
 }
 
-/** Returns the address of a view without defaults. */
 export function writeView(view: View): URLSearchParams {
   const params = new URLSearchParams();
   const { part, ...rest } = view;
@@ -50,7 +46,6 @@ export function writeView(view: View): URLSearchParams {
   return params;
 }
 
-/** Returns the daemon's filter for a view. */
 export function filterOf(view: View): AlertFilter {
   const { action, severity, address, sid, flow } = view;
   const all = { text: view.text.trim(), action, severity, address, sid, flow };

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/** Entries of the search for this router, user and language. */
 
 import { flushSync } from 'svelte';
 import type { Host } from '../api/types';
@@ -23,17 +22,15 @@ export interface Sources {
   hosts: readonly Host[];
   text: string;
   engine: EngineChoice;
-  /** Opens the shortcuts and the glossary. */
   onhelp: () => void;
 }
 
-/** Returns the element that contains the screen. */
 const mainOf = ({ root }: App) => root.querySelector<HTMLElement>('main');
 
-/** Shows a screen and focuses it, so that a screen reader continues there. */
+/** Shows a screen and focuses it, so that screen readers continue there. */
 function show(app: App, screen: Screen, params?: URLSearchParams): void {
   app.route.go(screen, params);
-  // Renders now, because the previous screen may contain the label to be searched.
+  // Renders at once, because the previous screen may have the same label.
   flushSync();
   mainOf(app)?.focus();
 }
@@ -128,7 +125,6 @@ function engineEntries({ app, engine }: Sources): Found[] {
   }));
 }
 
-/** Opens the screen System, which reviews an undo like any other change. */
 function undoEntries({ app }: Sources): Found[] {
   const [last] = changeOf(app).changes;
   if (!last?.undoable) return [];
@@ -168,7 +164,7 @@ function commandEntries(from: Sources): Found[] {
     ...{ id, kind: 'commands', title, act },
     offered: true,
   });
-  // Health runs the checks when it is shown.
+  // The screen Health runs the checks when it opens.
   const checks =
     app.route.place.screen === 'health'
       ? []
@@ -183,7 +179,6 @@ function commandEntries(from: Sources): Found[] {
   ];
 }
 
-/** Returns all entries, in the order of their kinds. */
 export function catalogue(from: Sources): Found[] {
   return [
     ...screenEntries(from),

@@ -2,5 +2,4 @@
 import { translator } from '../i18n/t';
 import type en from './en.json';
 
-/** Messages of the search. */
 export const q = translator<keyof typeof en>('search');

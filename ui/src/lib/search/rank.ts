@@ -1,22 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/** Matches entries against a text and sorts them. */
 
 export const kinds = ['screens', 'settings', 'hosts', 'findings', 'commands'] as const;
 export type Kind = (typeof kinds)[number];
 
-/** An entry of the search. */
 export interface Found {
-  /** Unique among all entries. */
   id: string;
   kind: Kind;
   title: string;
-  /** Location of the entry, or its value. */
   detail?: string;
-  /** Further text that matches. */
+  /** Hidden text that matches. */
   keywords?: string;
-  /** Matches any text and comes last. */
+  /** Matches any text, and is sorted last. */
   always?: boolean;
-  /** Shown before a text is typed. */
   offered?: boolean;
   /** Keeps the search open to show the outcome. */
   stays?: boolean;
@@ -28,14 +23,15 @@ export interface FoundGroup {
   items: Found[];
 }
 
-/** Maximum number of entries per kind; nobody reads a longer list. */
-const MOST = 8;
+const MAX_ENTRIES = 8;
 
-/** Removes case and accents: `uber` finds `Über`. */
+/** Removes case and accents, so that `uber` matches `Über`. */
 export const plain = (text: string): string =>
   text.normalize('NFD').replaceAll(/\p{M}/gu, '').toLowerCase();
 
-/** Returns the score of a word; 0 if it does not match. */
+/**
+ * Returns the score of a word, from 1 (in the detail) to 5 (equals the title); 0 without a match.
+ */
 function fit(word: string, { title, rest }: { title: string; rest: string }): number {
   const at = title.indexOf(word);
   if (at === 0) return title === word ? 5 : 4;
@@ -43,7 +39,7 @@ function fit(word: string, { title, rest }: { title: string; rest: string }): nu
   return rest.includes(word) ? 1 : 0;
 }
 
-/** Returns the total score of the words; 0 if one does not match. */
+/** Returns the sum of the scores; 0 if a word does not match. */
 function score(words: readonly string[], found: Found): number {
   if (found.always) return 0.5;
   const title = plain(found.title);
@@ -53,8 +49,8 @@ function score(words: readonly string[], found: Found): number {
 }
 
 /**
- * Returns the entries that match every word, best first, grouped by kind. The kind with the best
- * entry comes first. Without a text, returns the `offered` entries.
+ * Returns the entries that match every word, best first, grouped by kind. The kind of the best
+ * entry is first. Without text, returns the `offered` entries.
  */
 export function rank(all: readonly Found[], text: string): FoundGroup[] {
   const words = plain(text).split(/\s+/).filter(Boolean);
@@ -73,6 +69,6 @@ export function rank(all: readonly Found[], text: string): FoundGroup[] {
     items: scored
       .map(({ found }) => found)
       .filter((found) => found.kind === kind)
-      .slice(0, MOST),
+      .slice(0, MAX_ENTRIES),
   }));
 }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/** Focuses a control or panel on a screen that may still be loading. */
 
-/** Timeout, after which the screen counts as not having the element. */
+/** Timeout; the screen may still be loading. */
 const SEEK_MS = 10_000;
 
 const matching = (scope: ParentNode, selector: string, text: string): HTMLElement | undefined =>
@@ -9,14 +8,15 @@ const matching = (scope: ParentNode, selector: string, text: string): HTMLElemen
     (each) => each.textContent.trim() === text,
   );
 
-/** Returns the control with a label, else the heading of a panel, else a labelled value. */
+/**
+ * Returns the control with the label; otherwise the panel with that heading, or a labelled value.
+ */
 export function labelled(scope: ParentNode, text: string): HTMLElement | undefined {
   const label = matching(scope, 'label', text);
   const control = label instanceof HTMLLabelElement ? label.control : null;
   return control ?? matching(scope, 'h2, legend, .label', text) ?? headed(scope, text);
 }
 
-/** Returns a heading with a number after its text. */
 function headed(scope: ParentNode, text: string): HTMLElement | undefined {
   const begins = (each: HTMLElement) => each.firstChild?.textContent?.trim() === text;
   return [...scope.querySelectorAll<HTMLElement>('h2')].find(begins);
@@ -34,8 +34,7 @@ function show(target: HTMLElement): void {
 }
 
 /**
- * Waits until `find` returns an element in `scope`, and focuses it. A key or click of the user ends
- * the wait, because the user has continued elsewhere.
+ * Waits until `find` returns an element in `scope`, and focuses it. A key or click aborts the wait.
  */
 export function seek(scope: HTMLElement, find: (scope: HTMLElement) => HTMLElement | undefined) {
   const end = new AbortController();
@@ -50,7 +49,7 @@ export function seek(scope: HTMLElement, find: (scope: HTMLElement) => HTMLEleme
   const stop = () => end.abort();
   signal.addEventListener('abort', () => observer.disconnect());
   observer.observe(scope, { childList: true, subtree: true });
-  // Delayed because the window has not yet received the key that chose the entry.
+  // Delayed, because the key event that chose the entry has not reached the window yet.
   const begin = setTimeout(() => {
     window.addEventListener('pointerdown', stop, { signal });
     window.addEventListener('keydown', stop, { signal });

@@ -7,7 +7,7 @@ import { panels, settings } from './settings';
 
 const source = join(import.meta.dirname, '..');
 
-/** Folders of screens with settings, and the catalogue parts with their headings. */
+/** Folders of screens with settings, and their catalogues with the headings. */
 const folders: Record<string, string> = {
   cpu: 'cpu',
   export: 'export',
@@ -19,9 +19,9 @@ const folders: Record<string, string> = {
   'protection/setup': 'protection/setup',
 };
 
-/** Panels with a heading that is also the label of an option, or has a parameter. */
+/** Panels whose heading is also the label of an option, or has a parameter. */
 const elsewhere = ['fastpath engine', 'fastpath latency', 'wan latency', 'wan setup'];
-/** The panel with all options of inspection, which are found separately. */
+/** Panel of all inspection options, which have separate entries. */
 const whole = ['protection/setup settings.title'];
 
 describe('the settings that the search finds', () => {
@@ -61,11 +61,11 @@ describe('the settings that the search finds', () => {
     expect(labels).toContain('export: Hosts reported individually');
     expect(labels.length).toBeGreaterThan(50);
     expect(keysOf('form').length).toBeGreaterThan(100);
-    // Texts of choices and hints are not included.
+    // Labels exclude the texts of choices and hints.
     expect(labels.filter((each) => each.length > 60)).toEqual([]);
   });
 
-  it('hide settings from viewers that only administrators see', () => {
+  it('exclude administrators’ settings for viewers', () => {
     const labels = settings(false).map(({ screen, label }) => `${screen}: ${label}`);
     expect(labels).toContain('wan: MTU');
     expect(labels).toContain('protection: Rule sources');

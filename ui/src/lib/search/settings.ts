@@ -1,28 +1,23 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/** Settings in the search: options by their labels, and panels by their headings. */
 
 import { keysOf, translated } from '../i18n/t';
 import type { Screen } from '../shell/route.svelte';
 
-/** A label or heading on a screen. */
 export interface Setting {
   screen: Screen;
-  /** Part of the screen, as in its address. */
+  /** Parameter `part` of the address. */
   part?: string | undefined;
-  /** Label or heading, as shown on the screen. */
   label: string;
-  /** Heading of the panel if the label is in a form that is not always open. */
+  /** Heading of the panel, if the label is in a form that may be closed. */
   panel?: string | undefined;
 }
 
 type Place = Pick<Setting, 'screen' | 'part'> & {
   /** Catalogue and key of the heading for `panel`. */
   within?: readonly [catalogue: string, heading: string];
-  /** Shown only to accounts that may write. */
   writes?: true;
 };
 
-/** Section types and the screen that shows all their options. */
 const sections: Record<string, Place> = {
   interface: { screen: 'wan' },
   latency: { screen: 'wan' },
@@ -41,7 +36,7 @@ const elsewhere: Record<string, Place> = {
 /** Options that no screen shows under this label. */
 const hidden = ['interface.device', 'fastpath.hook', 'ips.device'];
 
-/** Panels by screen, with the catalogue part of their headings. */
+/** Panels by screen, with the catalogue of their headings. */
 export const panels: readonly (Place & { catalogue: string; headings: readonly string[] })[] = [
   { screen: 'wan', catalogue: 'wan', headings: ['state'] },
   { screen: 'network', catalogue: 'wifi', headings: ['title'] },
@@ -89,7 +84,6 @@ export const panels: readonly (Place & { catalogue: string; headings: readonly s
   },
 ];
 
-/** Returns all settings that the account may see, in the page's language. */
 export function settings(canWrite: boolean): Setting[] {
   const options = keysOf('form').flatMap((key) => {
     const [type = '', option, more] = key.split('.');

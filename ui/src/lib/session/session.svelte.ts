@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/** The session of the page: storage, login, logout, expiry and the right to write. */
 
 import { Fault } from '../api/errors';
 import { logIn } from '../api/fastpath';
 import { NULL_SESSION, type Ubus } from '../api/ubus';
 
 const STORED = 'fastpath.session';
-/** Key of the router's name for the login page, because the router sends it only to a session. */
+/** Key of the router's name for the login, because the router sends it only to sessions. */
 const HOST = 'fastpath.host';
-/** Key prefix, followed by the user's name, of the token that identifies this browser. */
+/** Prefix of the key for the token that identifies this browser; the user name follows. */
 const BROWSER = 'fastpath.browser.';
 
 interface Stored {
@@ -17,15 +16,14 @@ interface Stored {
 }
 
 /**
- * The user's session. Its id is in sessionStorage: it survives a reload and is lost with the tab. A
- * host page that mounts the app provides its own session and login.
+ * The user's session. The id is in sessionStorage, so it survives a reload but not the tab. In a
+ * host page the session is given, without login and logout.
  */
 export class Session {
   active = $state(false);
   user = $state('');
-  /** The session may make changes. */
   canWrite = $state(false);
-  /** The router has answered that the session may not make changes. */
+  /** The router has reported that the session may not write. */
   readsOnly = $state(false);
   /** The session has expired, rather than ended by a logout. */
   expired = $state(false);
@@ -50,31 +48,30 @@ export class Session {
     this.enter({ session, user });
   }
 
-  /** Name of the router when this browser last saw it. */
+  /** The router's name at the last visit of this browser. */
   get host(): string {
     return this.lasting.getItem(HOST) ?? '';
   }
 
-  remember(host: string): void {
+  storeHost(host: string): void {
     if (host !== this.host) this.lasting.setItem(HOST, host);
   }
 
-  /** Ends the session on the router as well; if that fails, it expires there within an hour. */
+  /** Ends the session on the router as well. If that fails, it expires within an hour. */
   async logOut(): Promise<void> {
     const goodbye = this.ubus.call('session', 'destroy', {});
     await goodbye.catch(() => undefined);
     this.leave();
   }
 
-  /** Ends the session that the router no longer knows. */
   expire(): void {
     if (!this.active) return;
     this.leave();
     this.expired = true;
   }
 
-  /** Asks the router, because the list of grants may contain patterns. */
-  async learnRights(): Promise<void> {
+  /** Asks the router for the right to write, because the list of grants may contain patterns. */
+  async loadRights(): Promise<void> {
     const args = { scope: 'ubus', object: 'fastpath', function: 'engine' };
     try {
       this.canWrite = (await this.ubus.call('session', 'access', args))['access'] === true;

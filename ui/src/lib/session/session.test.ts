@@ -20,9 +20,7 @@ class Store {
 class Router {
   session = NULL_SESSION;
   access = true;
-  /** Sessions ended on the router. */
   ended: string[] = [];
-  /** Arguments of the last login. */
   login: object = {};
   call(_: string, method: string, args: object) {
     if (method === 'begin') return Promise.resolve({ nonce: '1.x', valid_s: 60 });
@@ -46,7 +44,7 @@ beforeEach(() => {
 });
 
 describe('Session', () => {
-  it('requires a login, keeps it over a reload and removes it at logout', async () => {
+  it('requires a login, which survives a reload until the logout', async () => {
     const session = open();
     expect(session.active).toBe(false);
     await session.logIn('root', 'secret');
@@ -93,11 +91,11 @@ describe('Session', () => {
   it('asks the router whether the session may write', async () => {
     const session = open('given');
     expect(session.readsOnly, 'not known yet').toBe(false);
-    await session.learnRights();
+    await session.loadRights();
     expect(session.canWrite).toBe(true);
     expect(session.readsOnly).toBe(false);
     router.access = false;
-    await session.learnRights();
+    await session.loadRights();
     expect(session.canWrite).toBe(false);
     expect(session.readsOnly).toBe(true);
   });

@@ -2,5 +2,4 @@
 import { translator } from '../i18n/t';
 import type en from './en.json';
 
-/** Messages shared by the screens for configuration files. */
 export const s = translator<keyof typeof en>('sheet');

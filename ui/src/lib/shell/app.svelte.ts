@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/** Options of a host page, and the objects that all screens share. */
 
 import { createContext } from 'svelte';
 import { Fastpath } from '../api/fastpath';
@@ -13,21 +12,19 @@ import { Route } from './route.svelte';
 import { Theme } from './theme.svelte';
 
 export interface AppOptions {
-  /** Session of the host page; without it the app shows a login. */
+  /** Session of the host page; without it, the app shows a login. */
   session?: string;
-  /** Address of uhttpd's ubus interface; `/ubus` by default. */
+  /** Address of the ubus interface; `/ubus` by default. */
   ubusUrl?: string;
   /** Language; by default the user's choice or the browser's. */
   lang?: string;
-  /** Dark or light scheme of the host page; by default the user's or the system's. */
+  /** Colour scheme of the host page; by default the user's or the system's. */
   dark?: boolean;
   /** Base address of the screens, such as `/cgi-bin/luci/admin/fastpath`. */
   base?: string;
-  /** Called when another screen is shown. */
   onScreen?: (screen: string, title: string) => void;
 }
 
-/** The objects that all screens share. */
 export class App {
   readonly ubus: Ubus;
   readonly api: Fastpath;
@@ -37,7 +34,6 @@ export class App {
   readonly route: Route;
   readonly theme: Theme;
   readonly language: Language;
-  /** Root of the app: the document, or the shadow root of a host page. */
   readonly root: ParentNode;
   readonly onScreen: (screen: string, title: string) => void;
 

@@ -15,7 +15,6 @@ interface Shown {
 let app: App;
 let badges: Badges;
 
-/** Sets the router's answer and the present screen. */
 function show({ alerts = 0, health = [], screen = 'overview' }: Shown): void {
   app.health.entries = health.map((severity) => ({ id: '', severity, title: '', accepted: [] }));
   Object.assign(app, {
@@ -34,7 +33,7 @@ beforeEach(() => {
 });
 
 describe('badges of the navigation', () => {
-  it('are absent before the first answer', () => {
+  it('are absent until the first answer', () => {
     expect(badges.of('protection')).toBeUndefined();
     expect(badges.of('health')).toBeUndefined();
     expect(badges.ofGroup('settings')).toBeUndefined();

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/** Badges of the navigation: new alerts, and errors and warnings. */
 
 import { count } from '../format/units';
 import { t } from '../i18n/t';
@@ -7,23 +6,20 @@ import type { App } from './app.svelte';
 import { groups, type Group, type Screen } from './route.svelte';
 import { fresh, seenAfter } from './title';
 
-/** A number at an entry of the navigation. */
 export interface Badge {
   n: number;
   level: 'warning' | 'error';
-  /** Meaning of the number, for screen readers. */
   text: string;
 }
 
 const levels = ['warning', 'error'] as const;
 
 export class Badges {
-  /** Newest alert when the screen Protection was last shown, or at the first answer. */
+  /** Id of the newest alert at the last visit of Protection, or at the first answer. */
   private seen: number | undefined;
 
   constructor(private readonly app: Pick<App, 'live' | 'route' | 'health'>) {}
 
-  /** Number of new alerts. */
   get alerts(): number {
     const alerts = this.app.live.status?.ips.alerts;
     this.seen = seenAfter(alerts, this.seen, this.app.route.place.screen);
@@ -36,7 +32,7 @@ export class Badges {
     return undefined;
   }
 
-  /** Returns the badge of a group: the worst level and the sum of its screens. */
+  /** Returns the badge of a group: the worst level, and the sum of its screens. */
   ofGroup(group: Group): Badge | undefined {
     const all = groups[group].map((each) => this.of(each)).filter((each) => each !== undefined);
     const worst = Math.max(...all.map(({ level }) => levels.indexOf(level)));
@@ -46,7 +42,6 @@ export class Badges {
     return { n, level, text: all.map(({ text }) => text).join(', ') };
   }
 
-  /** Number of errors and warnings that nobody has accepted. */
   private get findings(): Badge | undefined {
     const { urgent, worst } = this.app.health;
     return badge(urgent, worst === 'error' ? 'error' : 'warning', 'health.count');
@@ -63,7 +58,6 @@ function badge(
 
 const known = new WeakMap<object, Badges>();
 
-/** Returns the badges of this app, which are created once. */
 export function badgesOf(app: Pick<App, 'live' | 'route' | 'health'>): Badges {
   const badges = known.get(app) ?? new Badges(app);
   known.set(app, badges);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/** Icons of screens and groups, imported one by one because the set has 1,700. */
+/** Imported one by one, because the set has 1,700 icons. */
 
 import type { Component } from 'svelte';
 import ArrowLeftRight from 'lucide-static/icons/arrow-left-right.svg';

@@ -1,19 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/** The language of the page, and the user's choice of it. */
 
 import { regional, setLocale } from '../format/locale';
 import { known, setLanguage } from '../i18n/t';
 
 const STORED = 'fastpath.language';
 
-/** Returns the name of a language in that language, so that its speakers recognise it. */
+/** Returns the name of a language in that language. */
 export const languageName = (tag: string): string =>
   new Intl.DisplayNames(tag, { type: 'language' }).of(tag) ?? tag;
 
-/** The language of the host page, or else of the user's choice, the browser or English. */
+/** The page's language: the host page's, the user's choice, the browser's, or English. */
 export class Language {
   tag = $state('en');
-  /** The host page decides, so the user has no choice. */
   readonly fixed: boolean;
   private readonly wanted: string;
 
@@ -27,7 +25,7 @@ export class Language {
     this.wanted = known(...own);
   }
 
-  /** Fetches the catalogue, before which the page cannot show a message. */
+  /** Loads the catalogue, which the page needs for its first message. */
   async load(): Promise<void> {
     await this.use(this.wanted).catch((fault: unknown) => {
       if (this.wanted === 'en') throw fault;
@@ -35,7 +33,7 @@ export class Language {
     });
   }
 
-  /** Stores the user's choice; if the catalogue cannot be fetched, keeps the present language. */
+  /** Stores the user's choice. If the catalogue cannot be fetched, the language does not change. */
   async choose(tag: string): Promise<void> {
     await this.use(tag);
     this.storage.setItem(STORED, tag);

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/** Screens in the order of the navigation, and their addresses. */
 
 export const groups = {
   overview: ['overview'],
@@ -10,7 +9,7 @@ export const groups = {
 export type Group = keyof typeof groups;
 export const groupNames = Object.keys(groups) as Group[];
 
-/** Screens with an address; the last one is in no group. */
+/** All screens; the wizard is in no group. */
 export const screens = [
   ...groups.overview,
   ...groups.traffic,
@@ -20,8 +19,7 @@ export const screens = [
 ] as const;
 export type Screen = (typeof screens)[number];
 
-/** Screens that need the router but not the daemon. */
-export const ownWay: readonly Screen[] = [
+export const daemonless: readonly Screen[] = [
   'health',
   'network',
   'wan',
@@ -30,7 +28,6 @@ export const ownWay: readonly Screen[] = [
   'wizard',
 ];
 
-/** Returns the group of the navigation that contains a screen. */
 export function groupOf(screen: Screen): Group {
   const holds = (each: Group) => (groups[each] as readonly Screen[]).includes(screen);
   return groupNames.find(holds) ?? 'settings';
@@ -41,32 +38,30 @@ export interface Place {
   params: URLSearchParams;
 }
 
-/** The part of a window that routing needs. */
 export type Addressed = Pick<
   Window,
   'location' | 'history' | 'addEventListener' | 'removeEventListener'
 >;
 
-/** Base of a host page's addresses, one per screen; without it screens are in the hash. */
+/** Base address of a host page; without it, screens are in the hash. */
 let base: string | undefined;
 
-/** Parses `#/flows?path=slow`; an unknown screen becomes the overview. */
+/** Parses `#/flows?path=slow`; an unknown screen is the overview. */
 export function readHash(hash: string): Place {
   const [path = '', query = ''] = hash.replace(/^#\/?/, '').split('?', 2);
   const screen = screens.find((each) => each === path) ?? 'overview';
   return { screen, params: new URLSearchParams(query) };
 }
 
-/** Returns the address of a screen for links. */
 export function addressOf(screen: Screen, params?: URLSearchParams): string {
   const query = params?.toString() ?? '';
   return `${base ?? '#'}/${screen}${query && '?'}${query}`;
 }
 
-/** Returns the address of LuCI's start page, which the page's package depends on. */
+/** Returns the address of LuCI's start page; LuCI is a dependency of the package. */
 export const luciAddress = (): string => base?.replace(/\/admin\/.*$/, '') ?? '/cgi-bin/luci';
 
-/** The present screen and its parameters, kept in the address for a reload or a login. */
+/** The current screen and its parameters, in the address for reloads and logins. */
 export class Route {
   place = $state.raw<Place>(readHash(''));
 
@@ -80,7 +75,6 @@ export class Route {
     window.addEventListener('popstate', this.read);
   }
 
-  /** Changes the parameters without a new entry in the browser's history. */
   replace(screen: Screen, params: URLSearchParams): void {
     this.window.history.replaceState(null, '', addressOf(screen, params));
     this.place = { screen, params };
@@ -90,7 +84,7 @@ export class Route {
     this.open(addressOf(screen, params));
   }
 
-  /** Follows links between screens inside a host page, where the browser would reload the page. */
+  /** Handles links between screens in a host page, where the browser would reload the page. */
   follow(event: MouseEvent): void {
     const link = event.composedPath().find((each) => each instanceof HTMLAnchorElement);
     const own = base !== undefined && link?.getAttribute('href')?.startsWith(`${base}/`);
@@ -100,7 +94,6 @@ export class Route {
     this.open(link.href);
   }
 
-  /** Stops following the address. */
   leave(): void {
     this.window.removeEventListener('hashchange', this.read);
     this.window.removeEventListener('popstate', this.read);
@@ -109,7 +102,7 @@ export class Route {
   private open(address: string): void {
     if (base === undefined) this.window.location.hash = address;
     else this.window.history.pushState(null, '', address);
-    // Reads at once, because the event of a new hash comes later.
+    // The event of a new hash comes later, so read the address now.
     this.read();
   }
 

@@ -13,7 +13,6 @@ import {
   type Screen,
 } from './route.svelte';
 
-/** A window with an address that tests can read and write. */
 class FakeWindow extends EventTarget {
   url: URL;
   steps: string[] = [];
@@ -44,7 +43,7 @@ class FakeWindow extends EventTarget {
   }
 }
 
-it('has each screen in one group, and the wizard in the settings', () => {
+it('assigns each screen to one group, and the wizard to the settings', () => {
   const grouped = groupNames.flatMap((group) => groups[group].map((each) => [each, group]));
   for (const [screen, group] of grouped) expect(groupOf(screen as Screen)).toBe(group);
   expect(grouped.map(([screen]) => screen)).toEqual(screens.filter((each) => each !== 'wizard'));
@@ -57,7 +56,7 @@ const BASE = '/cgi-bin/luci/admin/fastpath';
 afterEach(() => new FakeWindow('/').route().leave());
 
 describe('in the hash', () => {
-  it('reads screen and parameters, or else the overview', () => {
+  it('reads screen and parameters, by default the overview', () => {
     expect(readHash('#/flows?path=slow').screen).toBe('flows');
     expect(readHash('#/flows?path=slow').params.get('path')).toBe('slow');
     expect(readHash('').screen).toBe('overview');
@@ -82,7 +81,7 @@ describe('in the hash', () => {
   });
 });
 
-describe('below an address of a host page', () => {
+describe('below the base address of a host page', () => {
   it('has one address for each screen', () => {
     const window = new FakeWindow(`${BASE}/flows?path=slow`);
     const route = window.route(BASE);

@@ -36,10 +36,10 @@ it('is fetched again after a failure', async () => {
 });
 
 it("is removed without removing the host page's style sheets", async () => {
-  const { wear } = await import('./sheets');
+  const { adoptSheet } = await import('./sheets');
   const [theirs, ours] = [new CSSStyleSheet(), new CSSStyleSheet()];
   const root = { adoptedStyleSheets: [theirs] } as unknown as ShadowRoot;
-  const strip = wear(root, ours);
+  const strip = adoptSheet(root, ours);
   expect(root.adoptedStyleSheets).toEqual([theirs, ours]);
   strip();
   expect(root.adoptedStyleSheets).toHaveLength(1);

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/** Fetches the page's style sheet and adds it to a document or shadow root. */
 
 let sheet: Promise<CSSStyleSheet> | undefined;
 
-/** Returns the page's style sheet, which is fetched once; a failed fetch is repeated. */
+/** Fetches the style sheet once; a failed fetch is repeated. */
 export function fetchSheet(url: URL): Promise<CSSStyleSheet> {
   sheet ??= fetchText(url).then((text) => {
     const made = new CSSStyleSheet();
@@ -17,16 +16,16 @@ export function fetchSheet(url: URL): Promise<CSSStyleSheet> {
 async function fetchText(url: URL): Promise<string> {
   // The development server adds styles to the document itself.
   if (import.meta.env.DEV && import.meta.env.MODE !== 'test') return '';
-  // Every version has the same file name, so the cached one may be outdated.
+  // The file name has no hash, so a cached file may be outdated.
   const answer = await fetch(url, { cache: 'no-cache' });
   if (!answer.ok) throw new Error(`${url.pathname}: HTTP ${answer.status}`);
   return answer.text();
 }
 
 /** Adds a style sheet to `root`; returns a function that removes it. */
-export function wear(root: Document | ShadowRoot, worn: CSSStyleSheet): () => void {
-  root.adoptedStyleSheets = [...root.adoptedStyleSheets, worn];
+export function adoptSheet(root: Document | ShadowRoot, added: CSSStyleSheet): () => void {
+  root.adoptedStyleSheets = [...root.adoptedStyleSheets, added];
   return () => {
-    root.adoptedStyleSheets = root.adoptedStyleSheets.filter((each) => each !== worn);
+    root.adoptedStyleSheets = root.adoptedStyleSheets.filter((each) => each !== added);
   };
 }

@@ -5,10 +5,9 @@ export type Scheme = (typeof schemes)[number];
 
 const STORED = 'fastpath.scheme';
 
-/** Dark or light: the system's scheme unless the user or the host page has chosen one. */
+/** The colour scheme: the host page's, the user's choice or the system's. */
 export class Theme {
   scheme = $state<Scheme>('system');
-  /** The host page decides, so the user has no choice. */
   readonly fixed: boolean;
 
   constructor(
@@ -21,13 +20,11 @@ export class Theme {
     else if (stored === 'light' || stored === 'dark') this.scheme = stored;
   }
 
-  /** Stores the user's choice. */
   choose(scheme: Scheme): void {
     this.scheme = scheme;
     this.storage.setItem(STORED, this.scheme);
   }
 
-  /** Applies the host page's scheme. */
   dress(dark: boolean): void {
     this.scheme = dark ? 'dark' : 'light';
   }

@@ -15,7 +15,7 @@ it('counts alerts since Protection was shown', () => {
   expect(fresh(44, seenAfter(44, seen, 'overview'))).toBe(1);
 });
 
-it('starts again when the daemon restarts', () => {
+it('counts from zero after a restart of the daemon', () => {
   const seen = seenAfter(2, 43, 'overview');
   expect(fresh(2, seen)).toBe(0);
   expect(fresh(3, seenAfter(3, seen, 'overview'))).toBe(1);

@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/** Checks a backup before it is uploaded: format, names, links and size. */
 
-/** Reasons to refuse an archive as a backup. */
 export type Flaw = 'truncated' | 'not-tar' | 'outside' | 'link' | 'foreign' | 'large';
 
 /** An archive that is refused before anything is sent to the router. */
 export class ArchiveFault extends Error {
   constructor(
     readonly flaw: Flaw,
-    /** Name of the refused entry; empty if the whole archive is refused. */
+    /** Name of the refused entry; empty if the archive as a whole is refused. */
     readonly entry = '',
   ) {
     super(`${flaw} ${entry}`);
@@ -16,13 +14,16 @@ export class ArchiveFault extends Error {
 }
 
 const BLOCK = 512;
-/** Maximum size in bytes: backups have some hundred kilobytes, and small routers little memory. */
-const LONGEST = 32 * 1024 * 1024;
+/**
+ * Maximum unpacked size in bytes. Backups have some hundred kilobytes, and small routers little
+ * memory.
+ */
+const MAX_BYTES = 32 * 1024 * 1024;
 
 /**
- * Returns the names of the files in a backup and discards their contents, which include secrets.
+ * Returns the file names in a backup. Contents are discarded, because they include secrets.
  *
- * @throws {ArchiveFault} for archives that `sysupgrade --create-backup` would not have made
+ * @throws {ArchiveFault} for archives unlike those of `sysupgrade --create-backup`
  */
 export async function namesOf(file: Blob): Promise<string[]> {
   return listed(await inflated(file));
@@ -33,7 +34,7 @@ async function isPacked(file: Blob): Promise<boolean> {
   return magic[0] === 0x1f && magic[1] === 0x8b;
 }
 
-/** Returns the backup with gzip, as sysupgrade expects it. Safari unpacks downloads. */
+/** Returns the backup compressed with gzip, as sysupgrade expects. Safari unpacks downloads. */
 export async function packed(file: Blob): Promise<Blob> {
   if (await isPacked(file)) return file;
   return new Response(file.stream().pipeThrough(new CompressionStream('gzip'))).blob();
@@ -53,7 +54,7 @@ async function inflated(file: Blob): Promise<Uint8Array> {
     if (next.done) break;
     parts.push(next.value);
     length += next.value.length;
-    if (length > LONGEST) {
+    if (length > MAX_BYTES) {
       await reader.cancel();
       throw new ArchiveFault('large');
     }
@@ -69,7 +70,7 @@ async function inflated(file: Blob): Promise<Uint8Array> {
 
 const decoder = new TextDecoder();
 
-/** Returns a header field up to its first NUL. */
+/** Returns a text field of a header, up to its first NUL. */
 function field(head: Uint8Array, from: number, length: number): string {
   const bytes = head.subarray(from, from + length);
   const end = bytes.indexOf(0);
@@ -80,7 +81,7 @@ const isZero = (byte: number): boolean => byte === 0;
 
 const octal = (text: string): number => (/^ *[0-7]+ *$/.test(text) ? parseInt(text, 8) : NaN);
 
-/** Returns the sum of a header's bytes, with its checksum field as blanks. */
+/** Returns the checksum of a header, whose checksum field counts as blanks. */
 function sumOf(head: Uint8Array): number {
   return head.reduce((sum, byte, i) => sum + (i >= 148 && i < 156 ? 0x20 : byte), 0);
 }
@@ -108,10 +109,11 @@ function listed(tar: Uint8Array): string[] {
     const prefix = field(head, 345, 155);
     const own = field(head, 0, 100);
     const name = long || (prefix ? `${prefix}/${own}` : own);
-    // The router's tar assumes that links and folders are empty, and reads content as entries.
+    // The router's tar ignores the size of links and folders, and would parse their content as
+    // entries.
     const isEmpty = '125'.includes(kind) || (kind === '0' && /\/$/.test(name));
     if (isEmpty && size > 0) throw new ArchiveFault('not-tar');
-    // GNU and POSIX write long names as extra entries before the named entry.
+    // GNU and POSIX tar store long names in extra entries before the named entry.
     if (kind === 'L') long = field(tar, body, size);
     else if (kind === 'K') longTarget = field(tar, body, size);
     else if (kind === 'x') {
@@ -133,7 +135,7 @@ function listed(tar: Uint8Array): string[] {
 
 const RECORD = /^\d+ ([^=]*)=([\s\S]*)\n$/;
 
-/** Parses pax records, `LENGTH KEY=VALUE` and a newline; the last duplicate counts. */
+/** Parses pax records, `LENGTH KEY=VALUE\n`; the last duplicate counts. */
 function recordsOf(header: Uint8Array): Map<string, string> {
   const records = new Map<string, string>();
   for (let rest = header; rest.length > 0;) {
@@ -149,7 +151,7 @@ function recordsOf(header: Uint8Array): Map<string, string> {
   return records;
 }
 
-/** Returns the folders and the name of a path; `undefined` if it leaves the root. */
+/** Returns the components of a path; `undefined` if it leaves the root. */
 function partsOf(path: string, from: readonly string[] = []): string[] | undefined {
   if (path.startsWith('/')) return undefined;
   const parts = [...from];
@@ -162,8 +164,8 @@ function partsOf(path: string, from: readonly string[] = []): string[] | undefin
 }
 
 /**
- * The entries so far. The router's tar follows links of earlier entries, so no entry may be written
- * through a link. A hard link may only name a regular file of this archive.
+ * The entries so far. The router's tar follows links of earlier entries, so no entry may be below a
+ * link. A hard link may only refer to a regular file of the archive.
  */
 class Tree {
   readonly #links = new Set<string>();

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/** Backup and upload by cgi-io. */
 
 import { Fault } from '../api/errors';
 
-/** Path of the programs of OpenWrt's package cgi-io, which uhttpd runs. */
+/** Path of OpenWrt's cgi-io programs, which uhttpd runs. */
 const CGI = '/cgi-bin';
 
-/** Timeout: an image takes minutes over a slow connection. */
+/** Timeout; a firmware image takes minutes over a slow connection. */
 const LIMIT_MS = 10 * 60_000;
 
 async function asked(program: string, body: BodyInit): Promise<Response> {
@@ -23,12 +22,10 @@ async function asked(program: string, body: BodyInit): Promise<Response> {
   return answer;
 }
 
-/** Downloads the router's configuration as an archive. */
 export async function backup(session: string): Promise<Blob> {
   return (await asked('cgi-backup', new URLSearchParams({ sessionid: session }))).blob();
 }
 
-/** Uploads a file to the router. */
 export async function upload(session: string, path: string, file: Blob): Promise<void> {
   const form = new FormData();
   form.append('sessionid', session);
@@ -44,7 +41,6 @@ export async function upload(session: string, path: string, file: Blob): Promise
     throw new Fault('failed', `${said.size} of ${file.size} bytes received`);
 }
 
-/** Saves content in the browser under a file name. */
 export function save(content: Blob, name: string): void {
   const link = document.createElement('a');
   link.href = URL.createObjectURL(content);

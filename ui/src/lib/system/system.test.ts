@@ -8,9 +8,16 @@ import { Draft } from '../form/draft.svelte';
 import type { Options, Section } from '../form/sections';
 import { namesOf, packed as gzipped } from './archive';
 import { filtered, type Entry } from './log';
-import { enrol, hasAdministrator, isName, narrow, renew, rightsOf, usersOf } from './users';
+import {
+  addUser,
+  hasAdministrator,
+  isName,
+  restrict,
+  rightsOf,
+  setPassword,
+  usersOf,
+} from './users';
 
-/** Returns an entry of a tar archive as BusyBox writes it. */
 function entry(name: string, content = '', kind = '0', target = ''): Buffer {
   const head = Buffer.alloc(512);
   head.write(name, 0);
@@ -37,7 +44,7 @@ const flawOf = (file: Blob) =>
   );
 
 describe('a backup', () => {
-  it('is recognized by its file names alone', async () => {
+  it('is recognised by its file names', async () => {
     const names = await namesOf(packed(entry('etc/', '', '5'), entry('./etc/passwd'), network));
     expect(names).toEqual(['etc/config/network', 'etc/passwd']);
     expect(JSON.stringify(names)).not.toContain('secret');
@@ -61,7 +68,7 @@ describe('a backup', () => {
     ]);
   });
 
-  it('may have long names and links within itself', async () => {
+  it('may have long names, and links to its own entries', async () => {
     const long = `etc/${'long/'.repeat(40)}name`;
     const pax = `${String(long.length + 10)} path=${long}\n`;
     const names = await namesOf(
@@ -151,7 +158,7 @@ describe('a backup', () => {
     expect(await flawOf(file)).toBe(flaw);
   });
 
-  it('is refused if the router would read an entry that the page does not see', async () => {
+  it('is refused if the router would unpack an entry that the page does not list', async () => {
     const hidden = entry('etc/shadow', 'root::0:0').toString('latin1');
     for (const kind of ['1', '2', '5']) {
       const target = kind === '5' ? '' : 'config/network';
@@ -225,8 +232,8 @@ describe('users', () => {
     expect(hasAdministrator(draft)).toBe(false);
   });
 
-  it('are enrolled with a hash, viewers without write rights', () => {
-    enrol(draft, 'guest', 'viewer', '$6$salt$hash');
+  it('are added with a hash, viewers without write rights', () => {
+    addUser(draft, 'guest', 'viewer', '$6$salt$hash');
     expect(draft.edits).toMatchObject([
       { op: 'add', type: 'login', values: { username: 'guest', password: '$6$salt$hash' } },
     ]);
@@ -266,7 +273,7 @@ describe('users', () => {
     expect(usersOf({ all: root })[0]?.exposed, 'an administrator').toBe(false);
   });
 
-  it('lose exposing rights on demand, and with a new password', () => {
+  it('lose exposing rights on request, and with a new password', () => {
     const exposed = { read: ['luci-base', 'luci-app-fastpath'] };
     const by = (change: (section: string) => void, section: string) => {
       draft.set('rpcd', section, exposed);
@@ -274,11 +281,11 @@ describe('users', () => {
       change(section);
       expect(usersOf(draft).find((user) => user.section === section)?.exposed).toBe(false);
     };
-    by((section) => narrow(draft, section), 'viewer');
+    by((section) => restrict(draft, section), 'viewer');
     const user = { section: 'viewer', name: 'viewer', role: 'viewer', exposed: true } as const;
-    by(() => renew(draft, user, '$6$salt$hash'), 'viewer');
+    by(() => setPassword(draft, user, '$6$salt$hash'), 'viewer');
     expect(JSON.stringify(draft.edits)).toContain('$6$salt$hash');
-    renew(draft, { ...user, exposed: false }, '$6$salt$other');
+    setPassword(draft, { ...user, exposed: false }, '$6$salt$other');
     expect(usersOf(draft).map(({ role }) => role)).toEqual(['administrator', 'viewer']);
   });
 

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/** Logins in `/etc/config/rpcd`: roles, rights and passwords. */
 
 import type { Draft } from '../form/draft.svelte';
 import { list, text, type Section } from '../form/sections';
@@ -9,31 +8,30 @@ type Sections = Pick<Draft, 'all' | 'set' | 'add' | 'remove'>;
 export const roles = ['administrator', 'viewer'] as const;
 export type Role = (typeof roles)[number];
 
-/** A login of the page, as rpcd stores it. */
 export interface User {
   section: string;
   name: string;
   role: Role;
-  /** A viewer who may list all folders, which reveals the sessions of administrators. */
+  /** A viewer who may list all folders, and so read administrators' session ids. */
   exposed: boolean;
 }
 
-/** Access groups of a viewer: the page, and the rights without a login. */
+/** Access groups of a viewer: the page, and the calls without a login. */
 const VIEWER = ['unauthenticated', 'luci-app-fastpath'];
 
 /**
- * LuCI's own group may list all folders. /var/run/rpcd contains sessions with staged changes, named
- * by session ids, and an id is enough to act as that administrator.
+ * LuCI's own group may list all folders. /var/run/rpcd has subfolders of staged changes that are
+ * named by session ids, and a session id suffices to act as that administrator.
  */
 const LISTS_FOLDERS = 'luci-base';
 
-/** Reports whether a pattern of rpcd, with `*` and `?`, matches a group. */
+/** Reports whether an rpcd pattern with `*` and `?` matches a group. */
 function covers(pattern: string, group: string): boolean {
   const letters = pattern.replace(/[.+^${}()|[\]\\]/g, '\\$&');
   return new RegExp(`^${letters.replaceAll('*', '.*').replaceAll('?', '.')}$`).test(group);
 }
 
-/** Reports whether a login may read a group; as in rpcd, exclusions with `!` win. */
+/** Reports whether a login may read a group. As in rpcd, exclusions with `!` take precedence. */
 function reads(login: Section, group: string): boolean {
   const patterns = list(login, 'read');
   const excluded = patterns
@@ -61,25 +59,22 @@ export const usersOf = (draft: Pick<Sections, 'all'>): User[] =>
 export const rightsOf = (role: Role): { read: string[]; write: string[] } =>
   role === 'administrator' ? { read: ['*'], write: ['*'] } : { read: VIEWER, write: [] };
 
-/** Adds a user with the hash of a password. */
-export function enrol(draft: Sections, username: string, role: Role, password: string): void {
+export function addUser(draft: Sections, username: string, role: Role, password: string): void {
   draft.add('rpcd', 'login', { username, password, timeout: '300', ...rightsOf(role) });
 }
 
-/** Reduces a user's rights to a viewer's. */
-export function narrow(draft: Sections, section: string): void {
+export function restrict(draft: Sections, section: string): void {
   draft.set('rpcd', section, rightsOf('viewer'));
 }
 
-/** Sets a new password. An exposed viewer loses the exposing rights as well. */
-export function renew(draft: Sections, { section, exposed }: User, password: string): void {
+/** Sets a new password. An exposed viewer loses the exposing rights, too. */
+export function setPassword(draft: Sections, { section, exposed }: User, password: string): void {
   draft.set('rpcd', section, { password });
-  if (exposed) narrow(draft, section);
+  if (exposed) restrict(draft, section);
 }
 
-/** Reports whether a name is accepted by rpcd and safe in logs. */
+/** Reports whether rpcd accepts the name, and it is safe in logs. */
 export const isName = (name: string): boolean => /^[a-z_][\w.-]{0,31}$/i.test(name);
 
-/** Reports whether the draft still has an administrator. */
 export const hasAdministrator = (draft: Pick<Sections, 'all'>): boolean =>
   usersOf(draft).some(({ role }) => role === 'administrator');

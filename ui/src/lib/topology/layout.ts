@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/** Positions of the drawing's boxes and wires, and the line of the fast path. */
 
 import type { Link, Topology } from '../api/types';
 import { spelled } from '../format/foreign';
@@ -12,7 +11,7 @@ import {
   type Network,
 } from './model';
 
-/** A box of the drawing; a unit of length is about a pixel. */
+/** A box of the drawing. A unit of length is about a pixel. */
 export interface Box {
   id: string;
   kind: 'hosts' | 'port' | 'bridge' | 'network' | 'router' | 'uplink' | 'internet';
@@ -21,14 +20,13 @@ export interface Box {
   width: number;
   height: number;
   title: string;
-  /** Smaller lines of text below the title. */
   lines: string[];
   link?: Link;
-  /** Engine that offloads flows over this port. */
+  /** Engine that offloads flows of this port. */
   short?: 'flowtable' | 'ebpf' | '';
 }
 
-/** A connection of two points, drawn with rounded steps. */
+/** A line between two points, with rounded steps. */
 export interface Wire {
   id: string;
   from: [number, number];
@@ -41,11 +39,10 @@ export interface Drawing {
   height: number;
   boxes: Box[];
   wires: Wire[];
-  /** Engine of the drawn fast path; ports of the other engine are not on it. */
+  /** Engine of the drawn fast path; ports of the other engine are not part of it. */
   path: 'flowtable' | 'ebpf';
-  /** The fast path as an SVG path; empty if no port is in it. */
+  /** The fast path as an SVG path; empty if it has no port. */
   fastPath: string;
-  /** Position of the fast path's label. */
   fastPathLabel: [number, number];
 }
 
@@ -62,14 +59,13 @@ const columns = {
 const WIDTH = 1360;
 const TOP = 34;
 const GAP = 14;
-/** Height of a line of text. */
 export const LINE = 17;
 const HOST_LINES = 4;
 const BOX = 52;
 /** Distance of the fast path's vertical line from the ports. */
 const RAIL = 22;
 
-/** Places the topology, with internal networks on the left and the Internet on the right. */
+/** Places all boxes and lines: internal networks on the left, the Internet on the right. */
 export function layOut(
   topology: Topology,
   wanPorts: readonly string[],
@@ -100,20 +96,19 @@ export function layOut(
   };
 }
 
-/** Texts of the drawing, without names and addresses. */
 export interface Messages {
   internet: string;
   router: string;
-  /** Labels of a bridge with and without VLAN filtering. */
+  /** Labels of bridges with and without VLAN filtering. */
   aware: string;
   plain: string;
   vlan: (vids: string) => string;
   session: (id: number) => string;
-  /** Returns the SSID of an access point's device; empty for other devices. */
+  /** Returns the SSID of a network device; empty for other devices. */
   ssid: (device: string) => string;
 }
 
-/** End of the wires at the router, which is as high as the drawing. */
+/** End of the lines at the router, which is as high as the drawing. */
 const ROUTER = box('router', 'router', TOP, Infinity, '');
 
 interface Side {
@@ -134,7 +129,7 @@ function placeInside(topology: Topology, networks: Network[], messages: Messages
     const first = side.bottom;
     const placed = ports.map((link) => {
       const ssid = messages.ssid(link.name);
-      // Only two lines of text fit; the device's name is in the table.
+      // Only two lines fit; the table has the device's name.
       return placePort(side, topology, link, vlansAt(link.name), ssid && spelled(ssid));
     });
     const on = networks.filter((each) => each.chain.some((link) => link.name === bridge.name));
@@ -183,7 +178,6 @@ function placePort(
   return port;
 }
 
-/** Places networks next to their device, spread over its height. */
 function placeNetworks(side: Side, networks: Network[], on: Box): void {
   const room = on.height / Math.max(1, networks.length);
   networks.forEach((network, i) => {
@@ -204,7 +198,7 @@ function networkLines(network: Network): string[] {
   return [[named, address].filter((part) => part !== '').join(' · ')];
 }
 
-/** Returns the headers that a device of the uplink adds to packets. */
+/** Returns the headers that a device of the uplink adds. */
 function layerLines(topology: Topology, link: Link, messages: Messages): string[] {
   const session = topology.pppoe.find((each) => each.device === link.name);
   if (session) return [messages.session(session.session)];
@@ -233,7 +227,6 @@ function placeOutside(topology: Topology, networks: Network[], messages: Message
     stack.slice(1).forEach((below, i) => side.wires.push(down(stack[i] ?? head, below)));
     let port = ports.get(lowest.name);
     if (!port) {
-      // At the height of the device above it, so that their wire is straight.
       const y = last.y + (last.height - BOX) / 2;
       port = { ...box(lowest.name, 'port', y, BOX, lowest.name, [], lowest), ...columns.wanPort };
       ports.set(lowest.name, port);
@@ -246,7 +239,10 @@ function placeOutside(topology: Topology, networks: Network[], messages: Message
   return side;
 }
 
-/** Runs from each member to the vertical line on its side, down, along the floor, and up again. */
+/**
+ * Returns the SVG path: from each port to the vertical line on its side, along the floor, and up
+ * again.
+ */
 function fastPath(members: Box[], floor: number): string {
   const inner = members.filter((each) => each.x < columns.router.x);
   const outer = members.filter((each) => each.x >= columns.router.x);
@@ -274,7 +270,6 @@ function box(
   return link ? { ...plain, link } : plain;
 }
 
-/** Connects two boxes at the height of the smaller one. */
 function wire(from: Box, to: Box, up: boolean): Wire {
   const level = from.height <= to.height ? middle(from) : middle(to);
   return {

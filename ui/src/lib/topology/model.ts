@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/** Networks, devices and hosts of the topology. */
 
 import type { Bridge, BridgePort, EngineState, Interface, Link, Topology } from '../api/types';
 
-/** Returns all VLANs of bridges and VLAN devices, in order. */
+/** Returns all VLANs of bridges and VLAN devices, ascending. */
 export function vlansOf(topology: Topology): number[] {
   const bridged = topology.bridges.flatMap(vlansOfBridge);
   const devices = topology.links.map((link) => link.vlan).filter((vlan) => vlan > 0);
@@ -15,17 +14,16 @@ export function vlansOfBridge(bridge: Bridge): number[] {
   return [...new Set(vids)].sort((a, b) => a - b);
 }
 
-/** Reasons of devices that are in the fast path only through their ports. */
+/** Reasons of devices whose ports, not they themselves, are in the fast path. */
 const THROUGH = ['bridge', 'vlan', 'ppp', 'member'];
 
 export const isThroughPort = ({ cause }: Pick<Link, 'cause'>): boolean =>
   THROUGH.includes(cause.code);
 
-/** Returns a device and all devices below it, top first. */
 export function chainOf(topology: Topology, name: string): Link[] {
   const chain: Link[] = [];
   let next = name;
-  // A snapshot between two changes may contain a loop.
+  // A snapshot during a change may contain a loop.
   while (next !== '' && !chain.some((link) => link.name === next)) {
     const link = topology.links.find((each) => each.name === next);
     if (!link) break;
@@ -35,7 +33,7 @@ export function chainOf(topology: Topology, name: string): Link[] {
   return chain;
 }
 
-/** A network: its layer 3 device, the devices below it, and its name in the configuration. */
+/** A network: its layer 3 device, the devices below it, and its interface in the configuration. */
 export interface Network {
   device: string;
   chain: Link[];
@@ -44,8 +42,8 @@ export interface Network {
 }
 
 /**
- * Returns the routed networks, without loopback. The topmost device counts even without an address,
- * so that an uplink keeps its place while it is down.
+ * Returns the routed networks, without loopback. A topmost device counts without an address, so
+ * that an uplink keeps its place while it is down.
  *
  * @param wanPorts lowest devices known to lead to the Internet
  */
@@ -68,17 +66,17 @@ export function networksOf(topology: Topology, wanPorts: readonly string[] = [])
     });
 }
 
-/** Returns a device's addresses without link-local ones, which every device has. */
+/** Returns the addresses except link-local ones, which every device has. */
 export function routedAddresses(link: Link): string[] {
   return link.addresses.filter((address) => !/^fe[89ab]/i.test(address));
 }
 
-/** Returns devices with an eBPF program, or in the flowtable as its fallback. */
+/** Returns the devices with an eBPF program, or in the flowtable as fallback. */
 export function heldBy(engine: EngineState | undefined): readonly string[] {
   return engine?.active === 'ebpf' ? engine.devices : [];
 }
 
-/** Returns the engine that offloads flows over this device; empty if there is none. */
+/** Returns the engine that offloads flows of this device; empty if none does. */
 export function shortOf(link: Link, held: readonly string[]): 'flowtable' | 'ebpf' | '' {
   if (link.in_flowtable) return 'flowtable';
   return held.includes(link.name) ? 'ebpf' : '';
@@ -89,12 +87,12 @@ export function stateOf(link: Link): 'up' | 'nolink' | 'disabled' {
   return link.carrier ? 'up' : 'nolink';
 }
 
-/** Lists VLANs as switches print them: "10 20t" is untagged 10 and tagged 20. */
+/** Formats VLANs like a switch: "10 20t" is untagged 10 and tagged 20. */
 export function membership(port: BridgePort | undefined): string {
   return (port?.vlans ?? []).map((vlan) => `${vlan.vid}${vlan.tagged ? 't' : ''}`).join(' ');
 }
 
-/** Returns one name per machine behind a port: a MAC often has addresses of both families. */
+/** Returns one name per host behind a port; a MAC often has addresses of both families. */
 export function hostsBehind(topology: Topology, port: string): string[] {
   const names = new Map<string, string>();
   for (const host of topology.hosts.filter((each) => each.port === port)) {

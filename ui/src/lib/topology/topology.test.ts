@@ -17,13 +17,11 @@ const messages: Messages = {
 const cause: Link['cause'] = { code: '', params: {} };
 let index = 0;
 function link(name: string, kind: string, more: Partial<Link> = {}): Link {
-  // Every device has a link-local address, as in a kernel.
   const state = { mac: '', mtu: 1500, up: true, carrier: true, master: '', lower: '', vlan: 0 };
   const place = { addresses: ['fe80::1/64'], lowest: false, in_flowtable: false };
   return { index: ++index, name, kind, ...state, ...place, shaped: '', why: '', cause, ...more };
 }
 
-/** Returns the topology of the lab's gateway. */
 function gateway(): Topology {
   const member = { in_flowtable: true, lowest: true };
   return {
@@ -108,7 +106,7 @@ describe('model', () => {
     expect(membership(undefined)).toBe('');
   });
 
-  it('distinguishes switched off from unplugged', () => {
+  it('distinguishes disabled from unplugged ports', () => {
     expect(stateOf(link('a', 'ethernet'))).toBe('up');
     expect(stateOf(link('a', 'ethernet', { carrier: false }))).toBe('nolink');
     expect(stateOf(link('a', 'ethernet', { up: false, carrier: false }))).toBe('disabled');
@@ -197,7 +195,7 @@ describe('layout', () => {
   });
 });
 
-it('reports VLANs and PPPoE, but not loopback, as in the fast path through their port', () => {
+it('includes VLANs and PPPoE in the fast path through their port, but not loopback', () => {
   const of = (code: string) => isThroughPort({ cause: { ...cause, code } as Link['cause'] });
   expect(['vlan', 'ppp', 'bridge', 'member'].map(of)).toEqual([true, true, true, true]);
   expect(['loopback', 'ppp-unknown', 'unused', 'engine-off'].map(of)).not.toContain(true);

@@ -38,7 +38,7 @@ it('finds the WAN by its zone, and the devices below it', () => {
   expect(portsOf(draft, ['wan', 'lan1', 'sfp', 'wan.35'], 'wan')).toEqual(['wan', 'sfp']);
 });
 
-it('changes the VLAN and its device section, or removes them', () => {
+it('changes or removes the VLAN and its device section', () => {
   setLine(draft, 'wan', 'wan', '7');
   expect(draft.edits).toEqual([
     { config: 'network', op: 'set', section: 'cfg02', values: { name: 'wan.7', vid: '7' } },

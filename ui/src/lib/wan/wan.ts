@@ -1,21 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/** WAN interfaces: options, port, VLAN, baby jumbo frames and lines of the log. */
 
 import type { Draft } from '../form/draft.svelte';
 import type { Spec } from '../form/Form.svelte';
 import { isOn, list, text } from '../form/sections';
 
-/** Size of the PPPoE and PPP headers in each Ethernet frame, in bytes (RFC 2516). */
+/** Bytes of the PPPoE and PPP headers in each Ethernet frame (RFC 2516). */
 const PPPOE_BYTES = 8;
 /** MTU of a PPPoE session with baby jumbo frames (RFC 4638). */
-const FULL = 1500;
+const FULL_MTU = 1500;
 
 const when =
   (...protos: string[]) =>
   (value: (option: string) => string) =>
     protos.includes(value('proto'));
 
-/** Form of a connection, with the options that a provider specifies. */
 export const specs: readonly Spec[] = [
   { option: 'proto', choices: ['pppoe', 'dhcp', 'static', 'none'] },
   { option: 'username', when: when('pppoe') },
@@ -24,7 +22,6 @@ export const specs: readonly Spec[] = [
   { option: 'gateway', when: when('static') },
 ];
 
-/** Less common options, below port and VLAN. */
 export const further: readonly Spec[] = [
   { option: 'service', when: when('pppoe') },
   { option: 'ac', when: when('pppoe') },
@@ -35,7 +32,7 @@ export const further: readonly Spec[] = [
   { option: 'ipv6', choices: ['auto', '1', '0'], otherwise: 'auto', when: when('pppoe') },
 ];
 
-/** Returns the interfaces to the Internet: their zone masquerades. */
+/** Returns the WANs: interfaces whose zone masquerades. */
 export function wansOf(draft: Draft): string[] {
   const outside = draft.all('firewall', 'zone').filter((zone) => isOn(zone, 'masq'));
   const names = outside.flatMap((zone) => list(zone, 'network'));
@@ -46,7 +43,7 @@ export function wansOf(draft: Draft): string[] {
   return real.length > 0 ? real : draft.get('network', 'wan') ? ['wan'] : [];
 }
 
-/** Returns the port and the VLAN of a connection, for example of `wan.35`. */
+/** Returns port and VLAN of a WAN, such as `wan` and `35` of `wan.35`. */
 export function lineOf(draft: Draft, name: string): { port: string; vid: string } {
   const device = text(draft.get('network', name), 'device');
   const described = deviceOf(draft, device);
@@ -60,7 +57,7 @@ export function lineOf(draft: Draft, name: string): { port: string; vid: string 
 const deviceOf = (draft: Draft, name: string) =>
   draft.all('network', 'device').find((each) => text(each, 'name') === name);
 
-/** Sets the port and the VLAN; netifd creates `wan.35` from its name. */
+/** Sets port and VLAN. netifd creates `wan.35` from its name. */
 export function setLine(draft: Draft, name: string, port: string, vid: string): void {
   const old = text(draft.get('network', name), 'device');
   const described = deviceOf(draft, old);
@@ -72,39 +69,37 @@ export function setLine(draft: Draft, name: string, port: string, vid: string): 
   draft.set('network', name, { device });
 }
 
-/** Returns the ports that a connection may use. */
 export function portsOf(draft: Draft, known: readonly string[], name: string): string[] {
   const bridged = draft.all('network', 'device').flatMap((each) => list(each, 'ports'));
   const free = known.filter((port) => !bridged.includes(port) && !port.includes('.'));
   return [...new Set([lineOf(draft, name).port, ...free])].filter(Boolean);
 }
 
-/** Returns the devices below a session: the port, and the VLAN's device. */
+/** Returns the devices below a PPPoE session: the port and its VLAN device. */
 function below(draft: Draft, name: string): string[] {
   const { port, vid } = lineOf(draft, name);
   const device = text(draft.get('network', name), 'device');
   return vid ? [port, device] : [port];
 }
 
-/** Reports whether PPPoE carries 1500-byte packets, which requires longer frames (RFC 4638). */
+/** Reports whether PPPoE has an MTU of 1500, which needs baby jumbo frames (RFC 4638). */
 export function isJumbo(draft: Draft, name: string): boolean {
   const wide = below(draft, name).every((device) => {
-    return Number(text(deviceOf(draft, device), 'mtu')) >= FULL + PPPOE_BYTES;
+    return Number(text(deviceOf(draft, device), 'mtu')) >= FULL_MTU + PPPOE_BYTES;
   });
-  return wide && text(draft.get('network', name), 'mtu') === String(FULL);
+  return wide && text(draft.get('network', name), 'mtu') === String(FULL_MTU);
 }
 
 export function setJumbo(draft: Draft, name: string, on: boolean): void {
-  const mtu = on ? String(FULL + PPPOE_BYTES) : '';
+  const mtu = on ? String(FULL_MTU + PPPOE_BYTES) : '';
   for (const device of below(draft, name)) {
     const described = deviceOf(draft, device);
     if (described) draft.set('network', described.section, { mtu });
     else if (on) draft.add('network', 'device', { name: device, mtu });
   }
-  draft.set('network', name, { mtu: on ? String(FULL) : '' });
+  draft.set('network', name, { mtu: on ? String(FULL_MTU) : '' });
 }
 
-/** The status of an interface from netifd. */
 export interface State {
   interface: string;
   up?: boolean;
@@ -116,14 +111,15 @@ export interface State {
   errors?: { code: string }[];
 }
 
-/** A line of the router's log. */
 export interface Logged {
   msg: string;
   time: number;
 }
 
-/** Returns log entries about a WAN interface, newest first: from the programs that connect, and
- * from netifd and the kernel if they name it. */
+/**
+ * Returns log entries about a WAN, newest first: all of the programs that connect, and those of
+ * netifd and the kernel that name it.
+ */
 export function about(name: string, log: readonly Logged[]): Logged[] {
   const own = new RegExp(
     `^(pppd|pppoe|udhcpc|odhcp6c)\\b|^(netifd|kernel)\\b.*(?<![\\w-])${name}(?![\\w-])`,

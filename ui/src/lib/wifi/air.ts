@@ -1,19 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/** State of radios from netifd, and SSIDs of access points. */
 
 import { Fault } from '../api/errors';
 import type { Radio } from '../api/types-wireless';
 import type { App } from '../shell/app.svelte';
 
-/** Radios by the name of their section. */
 export type Air = ReadonlyMap<string, Radio>;
 
-/** Reports whether OpenWrt gives a device's name to access points: `phy0-ap0`, `phy0.1-ap0`. */
+/**
+ * Reports whether the name is that of an access point's device in OpenWrt: `phy0-ap0`,
+ * `phy0.1-ap0`.
+ */
 export const isPoint = (device: string): boolean => /^phy[\d.]+-ap\d+$|^wlan\d/.test(device);
 
 export type State = 'up' | 'off' | 'pending' | 'failed';
 
-/** Returns the state of radios; empty if the router's fastpath is too old for this object. */
+/** Returns the state of the radios; empty if an older router lacks the object. */
 export async function airOf(app: App, signal: AbortSignal): Promise<Air> {
   try {
     const reply = await app.api.request('fastpath.wireless', 'status', {}, signal);
@@ -32,7 +33,6 @@ export function stateOf(air: Air, radio: string): State {
   return now?.failed ? 'failed' : 'off';
 }
 
-/** Returns the SSIDs by network device. */
 export function namesOf(air: Air): ReadonlyMap<string, string> {
   const all = [...air.values()].flatMap(({ ssids }) => ssids);
   return new Map(all.filter(({ device }) => device !== '').map((each) => [each.device, each.ssid]));

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/** SSIDs as ports in the matrix of VLANs. */
 
 import type { Draft } from '../form/draft.svelte';
 import { list, text, type Section } from '../form/sections';
@@ -8,10 +7,10 @@ import type { Vlan } from '../network/matrix';
 import { bandOf, pointsOf, setNetwork } from './wifi';
 import { w } from './messages';
 
-/** SSIDs in the order of the file. */
+/** SSIDs in file order, shown like ports in the VLAN matrix. */
 export const points = pointsOf;
 
-/** Returns the SSID, with its band if several radios have the same one. */
+/** Returns the SSID, with its band if several radios share it. */
 export function nameOf(draft: Draft, point: Section): string {
   const ssid = text(point, 'ssid');
   const same = pointsOf(draft).filter((each) => text(each, 'ssid') === ssid);
@@ -19,13 +18,15 @@ export function nameOf(draft: Draft, point: Section): string {
   return w('at', { ssid, band: w(`band.${bandOf(draft, point) as '2g'}`) });
 }
 
-/** Reports whether an SSID is in a VLAN: netifd uses the router's interface in that VLAN. */
+/** Reports whether an SSID is in a VLAN: its network is the router's interface there. */
 export const pointIn = (point: Section, vlan: Vlan): boolean =>
   vlan.interface !== undefined && list(point, 'network').includes(vlan.interface.section);
 
 const cellOf = (point: Section, vlan: Vlan) => [point.section, vlan.vid];
 
-/** Returns the networks that an SSID leaves for this VLAN; empty once that is applied. */
+/**
+ * Returns the networks that an SSID leaves for this VLAN; empty once the router has applied that.
+ */
 export function networksLeft(draft: Draft, point: Section, vlan: Vlan): string[] {
   const before = draft.original('wireless', point.section);
   const applied = before !== undefined && pointIn(before, vlan);
@@ -33,7 +34,7 @@ export function networksLeft(draft: Draft, point: Section, vlan: Vlan): string[]
   return recall<string[]>(draft, cellOf(point, vlan)) ?? [];
 }
 
-/** Puts an SSID into a VLAN as its only one; when removed, it returns to the previous one. */
+/** Puts an SSID into a VLAN as its only one; leaving it restores the previous one. */
 export function putInto(draft: Draft, point: Section, vlan: Vlan, inside: boolean): void {
   if (!vlan.interface || inside === pointIn(point, vlan)) return;
   const left = inside ? list(point, 'network') : networksLeft(draft, point, vlan);

@@ -178,7 +178,7 @@ describe('ports of the matrix', () => {
     expect(pointIn(home(), lan), 'taken out on purpose').toBe(false);
   });
 
-  it('have the band in their name if radios share an SSID', () => {
+  it('show the band if radios share an SSID', () => {
     expect(nameOf(draft, home())).toBe('Home');
     addPoint(draft, { ...wanted, ssid: 'Home' });
     expect(pointsOf(draft).map((each) => nameOf(draft, each))).toEqual([

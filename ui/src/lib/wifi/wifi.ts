@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/** Radios and SSIDs in UCI, and checks of their options. */
 
 import type { Draft } from '../form/draft.svelte';
 import { isOn, list, MASK, text, type Options, type Section } from '../form/sections';
@@ -8,7 +7,7 @@ const FILE = 'wireless';
 
 export const radiosOf = (draft: Draft): readonly Section[] => draft.all(FILE, 'wifi-device');
 
-/** Returns this router's SSIDs; the page does not manage stations, meshes and monitors. */
+/** Returns the access points; stations, meshes and monitors are not edited here. */
 export const pointsOf = (draft: Draft): readonly Section[] =>
   draft.all(FILE, 'wifi-iface').filter((each) => text(each, 'mode', 'ap') === 'ap');
 
@@ -18,26 +17,26 @@ export const othersOf = (draft: Draft): number =>
 export const isRadioOn = (radio: Section | undefined): boolean =>
   radio !== undefined && !isOn(radio, 'disabled');
 
-/** Returns the radios of an SSID, which may be several. */
+/** Returns the radios of an SSID; a list means several. */
 const radiosOfPoint = (draft: Draft, point: Section): Section[] =>
   list(point, 'device').flatMap((name) => draft.get(FILE, name) ?? []);
 
 export const bandOf = (draft: Draft, point: Section): string =>
   text(radiosOfPoint(draft, point)[0], 'band');
 
-/** Reports whether an SSID and one of its radios are enabled. */
+/** Reports whether an SSID and at least one of its radios are enabled. */
 export const isPointOn = (draft: Draft, point: Section): boolean =>
   !isOn(point, 'disabled') && radiosOfPoint(draft, point).some(isRadioOn);
 
-/** Encryptions in the order of the choices; the first is the default. */
+/** Encryptions in the order of the choices, default first. */
 export const encryptions = ['sae-mixed', 'sae', 'psk2', 'owe', 'none'] as const;
 
 export const needsKey = (encryption: string): boolean => /^(sae|psk)/.test(encryption);
 
-/** Encryptions that 6 GHz does not allow, and their replacements. */
+/** Encryptions that 6 GHz forbids, and their replacements. */
 const at6GHz: Record<string, string> = { 'sae-mixed': 'sae', psk2: 'sae', none: 'owe' };
 
-/** Returns the encryption, or its replacement in a band that does not allow it. */
+/** Returns the encryption, or its replacement in the 6 GHz band. */
 export const encryptionAt = (radio: Section | undefined, encryption: string): string =>
   (radio?.values['band'] === '6g' && at6GHz[encryption]) || encryption;
 
@@ -57,15 +56,13 @@ export const channelsOf = (band: string): string[] => [
   ...(channels[band] ?? []).map(String),
 ];
 
-/** The values of an SSID's form. */
 export interface Wanted {
   ssid: string;
   encryption: string;
   key: string;
-  /** An interface of /etc/config/network; empty for none. */
   network: string;
   isolate: boolean;
-  /** Name of a radio's section; empty for all radios. */
+  /** Section name of a radio; empty for all radios. */
   radio: string;
 }
 
@@ -125,19 +122,19 @@ export const countryOf = (draft: Draft): string =>
     .map((radio) => text(radio, 'country'))
     .find(Boolean) ?? '';
 
-/** Sets the country of all radios, because the router is in one country. */
+/** All radios have the same country, that of the router. */
 export function setCountry(draft: Draft, country: string): void {
   for (const { section } of radiosOf(draft)) draft.set(FILE, section, { country });
 }
 
 export const isCountry = (country: string): boolean => /^([A-Z]{2}|00)?$/.test(country);
 
-/** Puts an SSID into a network, as a port of its bridge; empty for no network. */
+/** Assigns an SSID to a network, as a port of its bridge; empty for none. */
 export function setNetwork(draft: Draft, point: Section, network: string): void {
   draft.set(FILE, point.section, { network });
 }
 
-/** Returns the interfaces that an SSID can use: they are on a bridge. */
+/** Returns the interfaces that an SSID can use, which are those on a bridge. */
 export function networksOf(draft: Draft): string[] {
   const bridges = draft
     .all('network', 'device')
@@ -149,7 +146,6 @@ export function networksOf(draft: Draft): string[] {
     .map(({ section }) => section);
 }
 
-/** Renames an interface in the SSIDs that use it. */
 export function followName(draft: Draft, from: string, to: string): void {
   for (const point of draft.all(FILE, 'wifi-iface')) {
     const networks = list(point, 'network');
@@ -159,13 +155,13 @@ export function followName(draft: Draft, from: string, to: string): void {
   }
 }
 
-/** Removes a network from the SSIDs, and SSIDs that have no other network. */
+/** Removes a network from the SSIDs, and SSIDs without another network. */
 export function leaveNetwork(draft: Draft, name: string): void {
-  takeOut(draft, draft.all(FILE, 'wifi-iface'), name);
+  removeNetwork(draft, draft.all(FILE, 'wifi-iface'), name);
 }
 
-/** Does the same for some of the SSIDs. */
-export function takeOut(draft: Draft, points: readonly Section[], name: string): void {
+/** Removes a network from these SSIDs, and SSIDs without another network. */
+export function removeNetwork(draft: Draft, points: readonly Section[], name: string): void {
   for (const point of points) {
     const networks = list(point, 'network');
     if (!networks.includes(name)) continue;

@@ -1,29 +1,27 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/** The guest network of the wizard: VLAN, addresses and port. */
 
 import type { Draft } from '../form/draft.svelte';
 import { list } from '../form/sections';
 import { addVlan, bridgesOf, join, removeVlan, vlansOf } from '../network/matrix';
 
 const NAME = 'guest';
-/** First VLAN to try; also the third byte of the network's address. */
+/** First VLAN id to try, which is also the third byte of the network's address. */
 const FIRST = 30;
 
-/** Returns the bridge for the guests' VLAN, which must be VLAN-aware. */
+/** Returns the bridge of the guests' VLAN, which must be VLAN-aware. */
 const bridgeOf = (draft: Draft) =>
   bridgesOf(draft).find(({ name }) => vlansOf(draft, name).length > 0);
 
 export const guestPorts = (draft: Draft): readonly string[] => bridgeOf(draft)?.ports ?? [];
 
-/** Returns the guests' VLAN, if it exists. */
 export function guestsOf(draft: Draft) {
   const bridge = bridgeOf(draft);
   if (!bridge) return undefined;
   return vlansOf(draft, bridge.name).find((vlan) => vlan.interface?.section === NAME);
 }
 
-/** Adds a guest network with an unused VLAN, unused addresses and a zone of its own. */
-export function inviteGuests(draft: Draft): void {
+/** Adds a guest network with an unused VLAN and subnet, and its own zone. */
+export function addGuests(draft: Draft): void {
   const bridge = bridgeOf(draft);
   if (!bridge) return;
   const numbers = vlansOf(draft, bridge.name).map(({ vid }) => Number(vid));
@@ -34,12 +32,11 @@ export function inviteGuests(draft: Draft): void {
   addVlan(draft, bridge.name, { vid: String(vid), name: NAME, address, zone: '+', dhcp: true });
 }
 
-export function sendGuestsAway(draft: Draft): void {
+export function removeGuests(draft: Draft): void {
   const guests = guestsOf(draft);
   if (guests) removeVlan(draft, guests);
 }
 
-/** Returns the port with untagged frames of the guests' VLAN. */
 export function guestPort(draft: Draft): string {
   const members = [...(guestsOf(draft)?.members ?? [])];
   return members.find(([, member]) => member === 'u*')?.[0] ?? '';

@@ -2,5 +2,4 @@
 import { translator } from '../i18n/t';
 import type en from './en.json';
 
-/** Messages of the setup wizard. */
 export const z = translator<keyof typeof en>('wizard');

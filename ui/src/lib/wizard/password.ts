@@ -3,7 +3,6 @@ import type { Fastpath } from '../api/fastpath';
 import { answerOf } from '../form/change.svelte';
 import type { Report } from '../health/report';
 
-/** Asks the router whether an account lacks a password. */
 export async function lacksPassword(api: Pick<Fastpath, 'request'>, user: string) {
   const args = { checks: ['system-password'], sample_ms: 0 };
   const reply = await api.request('fastpath.doctor', 'run', args);

@@ -3,7 +3,7 @@ import { beforeEach, expect, it } from 'vitest';
 import { Router } from '../form/change.svelte';
 import { Draft } from '../form/draft.svelte';
 import { text, type Section } from '../form/sections';
-import { inviteGuests, sendGuestsAway } from './guests';
+import { addGuests, removeGuests } from './guests';
 import { removePoints, setPoints, settingOf, setWifi, wifiIsOn } from './wifi';
 
 const section = (type: string, name: string, values: Section['values']): Section => ({
@@ -13,7 +13,7 @@ const section = (type: string, name: string, values: Section['values']): Section
   values,
 });
 
-/** OpenWrt's configuration at the first boot: radios off, default name, no key. */
+/** OpenWrt's configuration after the first boot: radios off, default SSID, no key. */
 const fresh = () => ({
   network: [
     section('device', 'br', { name: 'br-lan', type: 'bridge', ports: ['lan1'] }),
@@ -64,7 +64,7 @@ it('never leaves the home network open', () => {
 });
 
 it('puts guests into their own network only', () => {
-  inviteGuests(draft);
+  addGuests(draft);
   setWifi(draft, true);
   setPoints(draft, 'guest', { ssid: 'Guests', key: '' });
   expect(ssids().slice(2)).toEqual(['radio0 guest Guests none - 1', 'radio1 guest Guests owe - 1']);
@@ -75,8 +75,8 @@ it('puts guests into their own network only', () => {
 });
 
 it('removes the guests’ SSIDs with their network', () => {
-  inviteGuests(draft);
+  addGuests(draft);
   setPoints(draft, 'guest', { ssid: 'Guests', key: 'welcome in' });
-  sendGuestsAway(draft);
+  removeGuests(draft);
   expect(ssids().filter((each) => each.includes('Guests'))).toEqual([]);
 });

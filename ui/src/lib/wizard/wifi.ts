@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/** One SSID and key per network at every radio. */
 
 import type { Draft } from '../form/draft.svelte';
 import { list, text, type Section } from '../form/sections';
@@ -11,13 +10,11 @@ import {
   pointsOf,
   radiosOf,
   setRadio,
-  takeOut,
+  removeNetwork,
 } from '../wifi/wifi';
 
-/** The network of the owner's devices. */
 export const HOME = 'lan';
 
-/** Returns the SSIDs of a network at all radios. */
 const into = (draft: Draft, network: string): Section[] =>
   pointsOf(draft).filter((each) => list(each, 'network').includes(network));
 
@@ -26,7 +23,7 @@ const at = (points: readonly Section[], radio: Section) =>
 
 export const wifiIsOn = (draft: Draft): boolean => radiosOf(draft).some(isRadioOn);
 
-/** Returns name and key of the network's first SSID; `undefined` without an SSID. */
+/** Returns SSID and key of the network's first SSID; `undefined` if it has none. */
 export function settingOf(
   draft: Draft,
   network: string,
@@ -37,19 +34,19 @@ export function settingOf(
   return { ssid: text(first, 'ssid'), key };
 }
 
-/** Returns the last review's problem with the network's SSIDs. */
+/** Returns the problem that the last review found with the network's SSIDs. */
 export const problemOf = (draft: Draft, network: string, option: 'ssid' | 'key'): string =>
   into(draft, network)
     .map((each) => draft.problem('wireless', each.section, option))
     .find(Boolean) ?? '';
 
-/** Turns all radios on or off; when on, each radio has an SSID of the home network. */
+/** Turns all radios on or off. When on, each radio has an SSID of the home network. */
 export function setWifi(draft: Draft, on: boolean): void {
   for (const radio of radiosOf(draft)) setRadio(draft, radio, on);
   if (on) setPoints(draft, HOME, settingOf(draft, HOME) ?? { ssid: '', key: '' });
 }
 
-/** Sets name and key of a network at every radio; a guest network without a key is open. */
+/** Sets SSID and key of a network at every radio. A guest network without a key is open. */
 export function setPoints(
   draft: Draft,
   network: string,
@@ -65,7 +62,7 @@ export function setPoints(
       addPoint(draft, { ssid, key, encryption, network, isolate, radio: section });
       continue;
     }
-    // Keeps the owner's choice if it takes a key, unlike 'none' of the first boot.
+    // Keeps the owner's encryption if it needs a key, unlike `none` after the first boot.
     const now = text(known, 'encryption', 'none');
     const kept = !open && needsKey(now) ? encryptionAt(radio, now) : encryption;
     draft.set('wireless', known.section, { ssid, key: open ? '' : key, encryption: kept });
@@ -73,6 +70,5 @@ export function setPoints(
   }
 }
 
-/** Removes a network from all SSIDs, and SSIDs that have no other network. */
 export const removePoints = (draft: Draft, network: string): void =>
-  takeOut(draft, pointsOf(draft), network);
+  removeNetwork(draft, pointsOf(draft), network);

@@ -30,7 +30,7 @@ const found: Finding = {
 };
 
 describe('a finding in English', () => {
-  it('is as the router sends it', () => {
+  it('is unchanged', () => {
     expect(inLanguage(found)).toEqual(found);
   });
 });
@@ -39,7 +39,7 @@ describe('a finding in German', () => {
   beforeEach(() => setLanguage('de').then(allParts));
   afterEach(() => setLanguage('en'));
 
-  it('has the texts of its case, or of the check where the case has none', () => {
+  it('has the texts of its case, by default those of its check', () => {
     const shown = inLanguage(found);
     expect(shown.title).toBe(german['flowtable.flowtable-missing/absent.title']);
     expect(shown.remedy).toBe(german['flowtable.flowtable-missing/absent.remedy']);
@@ -50,13 +50,13 @@ describe('a finding in German', () => {
     expect(shown.evidence[0]?.what).toBe('Kernelmodul nf_flow_table');
   });
 
-  it('has the values of its parameters', () => {
+  it('has its parameters filled in', () => {
     const devices = { ...found, id: 'flowtable-devices', code: 'flowtable-devices' };
     const { title } = inLanguage({ ...devices, params: { devices: 'lan1, lan2' } });
     expect(title).toContain('lan1, lan2');
   });
 
-  it('of a passed check has only the good result as its title', () => {
+  it('of a passed check has the good result as its title', () => {
     const texts = { title: 'Supported.', consequence: '', remedy: '', gain: null, fix: null };
     const good = { ...found, code: found.id, severity: 'ok' as const, evidence: [], ...texts };
     expect(inLanguage(good)).toEqual({ ...good, title: 'Der Kernel unterstützt Flowtables.' });

@@ -1,21 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/** Texts of a finding in the language of the page. */
 
-// The router sends findings as codes with parameters and English texts. Other languages have their
-// texts here, under the keys of the doctor's `texts/en.json`.
+// The router sends findings as codes with parameters, and English texts. Translations are here,
+// under the keys of the doctor's `texts/en.json`.
 import { translated, type Params as Values } from '../../i18n/t';
 import { reason } from '../../cause/cause';
 import { updateMessage } from '../../cause/rules';
 import type { Evidence, Finding, Params } from '../report';
 
-/** Folder of the catalogues. */
 const PART = 'health/findings';
 
-/** Returns the finding in the language of the page; texts without a translation stay English. */
 export function inLanguage(finding: Finding): Finding {
   const { group, id, code, severity, gain, fix } = finding;
   const params = withReasons(finding);
-  /** Returns the text of the case, or of the check if the case has none. */
+  /** Returns the text of the case, by default that of the check. */
   const text = (key: string, english: string) =>
     english && (find(`${group}.${code}.${key}`, params) ?? find(`${group}.${id}.${key}`, params));
   const texts =
@@ -46,7 +43,6 @@ export function inLanguage(finding: Finding): Finding {
   };
 }
 
-/** Returns the value of an evidence; a reason is in the language of the page, too. */
 function valueOf({ value, cause }: Evidence): string {
   if (!cause) return value;
   const { kind, code, params, sources = [] } = cause;
@@ -54,7 +50,10 @@ function valueOf({ value, cause }: Evidence): string {
   return reason(kind, { why: value, cause: { code, params } });
 }
 
-/** Returns the parameters of a finding, with translations of reasons that are also evidence. */
+/**
+ * Returns the parameters of a finding. Those that repeat a reason of the evidence are translated
+ * like it.
+ */
 function withReasons({ params, evidence }: Finding): Params {
   const reasons = new Map(
     evidence.filter(({ cause }) => cause).map((of) => [of.value, valueOf(of)]),

@@ -5,10 +5,9 @@ import type { Place } from './places';
 
 export type MessageKey = keyof typeof en;
 
-/** Messages of policies and rules. */
 export const s = translator<MessageKey>('protection/setup');
 
-/** Returns the label of a place: `lan (VLAN 10)`. */
+/** Returns the label of a place, such as `lan (VLAN 10)`. */
 export function placeWords({ zone, vlan }: Place): string {
   if (vlan === '') return zone || s('policy.any');
   return zone ? s('policy.zone.vlan', { zone, vlan }) : s('policy.vlan', { vlan });

@@ -47,7 +47,7 @@ test('offers zones with each of their VLANs, and VLANs without a zone separately
   expect(keys(known, new Map(), now)).toEqual(['/', '/lan', '/guest', '10/', '20/', '30/']);
 });
 
-test('keeps the present value as a choice even if its zone or VLAN is gone', () => {
+test('keeps the current value as a choice even if its zone or VLAN is gone', () => {
   const known = { zones: ['lan'], vlans: [10] };
   const now = { zone: 'attic', vlan: '99' };
   expect(keys(known, vlansByZone(topology), now)).toEqual(['/', '/lan', '10/lan', '99/attic']);

@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/** Source or destination of a policy: a zone and a VLAN as one choice. */
 
 import type { IpsPolicy, Topology } from '../../api/types';
 
-/** A zone and a VLAN; empty values match any. */
+/** Source or destination of a policy. Empty values match any zone or VLAN. */
 export interface Place {
   zone: string;
   vlan: string;
 }
 
-/** Encodes a place as a choice's value: the first `/` ends the VLAN; a zone may contain more. */
+/** Encodes a place as the value of a choice: VLAN, `/` and zone, which may itself contain `/`. */
 export const keyOf = ({ zone, vlan }: Place): string => `${vlan}/${zone}`;
 
 export function placeOf(key: string): Place {
@@ -17,7 +16,7 @@ export function placeOf(key: string): Place {
   return { zone: key.slice(at + 1), vlan: key.slice(0, at) };
 }
 
-/** Returns the VLAN tags of a device, of devices below it, and of a bridge's ports. */
+/** Returns the VLAN ids of a device, of the devices below it, and of the ports of a bridge. */
 function tagsOf(topology: Topology, device: string): number[] {
   const link = topology.links.find(({ name }) => name === device);
   const session = topology.pppoe.find((each) => each.device === device);
@@ -29,7 +28,6 @@ function tagsOf(topology: Topology, device: string): number[] {
   ];
 }
 
-/** Returns the VLANs of each zone in ascending order, from the zone's interfaces. */
 export function vlansByZone(topology: Topology | null): ReadonlyMap<string, readonly number[]> {
   const found = new Map<string, Set<number>>();
   for (const { zone, device } of topology?.interfaces ?? []) {
@@ -42,8 +40,8 @@ export function vlansByZone(topology: Topology | null): ReadonlyMap<string, read
 }
 
 /**
- * Returns the places to choose from: any, each zone alone and with each of its VLANs, VLANs without
- * a zone, and the present place, whether or not it exists.
+ * Returns the choices: any, each zone alone and with each of its VLANs, VLANs without a zone, and
+ * the current place even if it does not exist.
  */
 export function offered(
   { zones, vlans }: Pick<IpsPolicy, 'zones' | 'vlans'>,

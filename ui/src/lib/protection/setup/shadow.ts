@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/** Detects policies that never apply because an earlier one matches all their connections. */
 
 import { defaults } from '../../form/defaults';
 import { isOn, text, type Section } from '../../form/sections';
@@ -9,11 +8,13 @@ const places = ['src', 'dest', 'src_vlan', 'dest_vlan'] as const;
 /** Returns a zone or VLAN of a policy; empty for any, which fw4 also writes as `*`. */
 const placeOf = (section: Section, option: string) => text(section, option).replace(/^\*$/, '');
 
-/** Reports whether a policy is enabled. */
 export const isUsed = (policy: Section): boolean =>
   isOn(policy, 'enabled', defaults.policy.enabled);
 
-/** Returns for each policy the position of an earlier one that hides it, from 1; 0 for none. */
+/**
+ * Returns for each policy the position, from 1, of an earlier one that matches all its connections;
+ * 0 for none.
+ */
 export function hiddenBy(policies: readonly Section[]): number[] {
   const covers = (earlier: Section, later: Section) =>
     places.every((option) => {
