@@ -13,7 +13,7 @@ export default ts.config(
     languageOptions: { globals: { ...globals.node } },
     rules: {
       'max-lines': ['error', { max: 400, skipBlankLines: true, skipComments: true }],
-      // TypeScript already checks names, and knows the browser's types.
+      // TypeScript checks names, and knows the browser's types.
       'no-undef': 'off',
       'no-restricted-syntax': [
         'error',
@@ -24,6 +24,5 @@ export default ts.config(
       ],
     },
   },
-  // Scripts that node runs directly.
   { files: ['**/*.mjs'], languageOptions: { globals: { ...globals.node } } },
 );

@@ -5,11 +5,10 @@ import { labs } from './tests/labs';
 import { shuffled } from './tests/shuffle';
 
 const reports = process.env['REPORTS'] ?? '../build/reports';
-/** Name under which the results of this run are saved; `tests/run` sets it. */
+/** Name of this run's results, set by `tests/run`. */
 const kept = process.env['RESULTS'];
 if (!kept) throw new Error('RESULTS: start the tests by e2e/tests/run');
 
-/** Folders with tests that are shell functions, see tests/shell.ts. */
 const shells = [
   'init',
   'packages',
@@ -22,11 +21,9 @@ const shells = [
   'cross',
 ];
 
-/** Files of the browser tests; one project each with SHUFFLE, since Playwright sorts files. */
+/** Files of browser tests; with SHUFFLE one project each, because Playwright sorts files. */
 function specs(): string[] {
-  // Pictures for the documents use the same setup, but are only made on request.
   if (process.env['UPDATE_SCREENSHOTS']) return ['screenshots.ts'];
-  // Measurements of built pages, see bench/page.
   if (process.env['PAGES']) return ['speed.ts'];
   if (!process.env['SHUFFLE']) return ['*.spec.ts'];
   const files = readdirSync(`${import.meta.dirname}/tests/browser`);
@@ -34,13 +31,12 @@ function specs(): string[] {
 }
 
 export default defineConfig({
-  // Tests of one gateway must not run in parallel, because each sees the changes of the others.
+  // Tests on one gateway must not run in parallel: each sees the other's changes.
   workers: Math.max(labs.length, 1),
   timeout: 1_800_000,
-  // A failing wait takes minutes, and a defect that breaks many tests shows in the first ones.
+  // Failing waits take minutes, and a common defect already breaks the first tests.
   maxFailures: Number(process.env['STOP_AFTER'] ?? 0),
-  // Generous, because the gateway is emulated and CPUs may be busy. A wait ends early if it
-  // succeeds.
+  // Generous for an emulated gateway and busy CPUs. Successful waits end early.
   expect: { timeout: 60_000 },
   forbidOnly: true,
   reporter: [
@@ -54,7 +50,7 @@ export default defineConfig({
       name,
       testDir: `tests/${name}`,
       testMatch: 'shell.spec.ts',
-      // All shell tests are in one file; declare() keeps the tests of a subject together.
+      // Required for several workers, because all shell tests are in one file.
       fullyParallel: true,
     })),
     ...specs().map((testMatch) => ({
@@ -63,12 +59,11 @@ export default defineConfig({
       testMatch,
       timeout: 600_000,
       use: {
-        // Same limit for a click as for an expectation.
         actionTimeout: 60_000,
         viewport: { width: 1280, height: 800 },
         locale: 'en-GB',
         screenshot: 'only-on-failure' as const,
-        // Without screenshots, which would have to be compressed for every test.
+        // Without screenshots, whose compression costs time in every test.
         trace: { mode: 'retain-on-failure' as const, screenshots: false },
         launchOptions: {
           executablePath: process.env['CHROMIUM'] ?? '/usr/bin/chromium-headless-shell',

@@ -4,7 +4,7 @@ import { defineConfig } from '@playwright/test';
 
 const reports = process.env['REPORTS'] ?? '../build/reports';
 
-/** Pictures of the page, drawn from recorded answers; only recording needs a gateway. */
+/** Snapshots of the page with recorded answers. Only recording needs a gateway. */
 export default defineConfig({
   name: 'snapshots',
   testDir: 'tests/snapshots',
@@ -13,7 +13,7 @@ export default defineConfig({
   workers: 2,
   timeout: 180_000,
   forbidOnly: true,
-  // Committed pictures are only renewed after a review.
+  // Committed snapshots are replaced only after a review.
   updateSnapshots: process.env['RENEW'] ? 'all' : 'none',
   snapshotPathTemplate: '{testDir}/pictures/{arg}{ext}',
   expect: {
@@ -26,7 +26,7 @@ export default defineConfig({
     baseURL: process.env['FASTPATH_URL'] ?? 'http://localhost/fastpath/',
     timezoneId: 'UTC',
     launchOptions: {
-      // Use fixed fonts, independent of those installed on this machine.
+      // Fixed fonts, independent of this machine's.
       env: {
         ...process.env,
         FONTCONFIG_FILE: fileURLToPath(new URL('tests/snapshots/fonts.conf', import.meta.url)),

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * accept QUEUE: receives whole packets from an NFQUEUE and accepts each, to measure the cost of
- * inspection without an inspection engine. Prints a line once it listens.
+ * accept QUEUE: receives complete packets from an NFQUEUE and accepts them, to measure inspection
+ * without an engine. Prints a line once it listens.
  */
 #include <arpa/inet.h>
 #include <linux/netfilter.h>
@@ -58,7 +58,6 @@ static void listen_at(int fd, unsigned queue)
 	ask(fd, NFQNL_MSG_CONFIG, queue, NFQA_CFG_QUEUE_MAXLEN, &most, sizeof(most));
 }
 
-/* Accepts all packets of one read. */
 static void accept_all(int fd, unsigned queue, struct nlmsghdr *at, int len)
 {
 	for (; NLMSG_OK(at, (unsigned)len); at = NLMSG_NEXT(at, len)) {
@@ -66,7 +65,7 @@ static void accept_all(int fd, unsigned queue, struct nlmsghdr *at, int len)
 		struct nfqnl_msg_verdict_hdr verdict = { .verdict = htonl(NF_ACCEPT) };
 		struct nfqnl_msg_packet_hdr *packet = (void *)(attr + 1);
 
-		/* A packet message starts with this attribute; skip all others. */
+		/* Packet messages start with this attribute. */
 		if (at->nlmsg_type != (NFNL_SUBSYS_QUEUE << 8 | NFQNL_MSG_PACKET) ||
 		    attr->nla_type != NFQA_PACKET_HDR)
 			continue;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Programs that drop every packet at ingress, to measure the cost of a packet outside the measured
- * code.
+ * Drops every packet at ingress, to measure the cost outside the measured code.
  */
 #include <linux/bpf.h>
 #include <linux/pkt_cls.h>

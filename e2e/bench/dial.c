@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * dial ADDRESS COUNT RATE: opens COUNT UDP connections to port 9 of ADDRESS, RATE a second, from
- * consecutive source ports starting at 1024. Each has three round trips, one at a time. Fails if an
+ * dial ADDRESS COUNT RATE: opens COUNT UDP connections to port 9 of ADDRESS, RATE per second, from
+ * consecutive source ports starting at 1024. Each has three sequential round trips. Fails if an
  * answer is missing.
- * dial: answers them.
+ * dial: runs the server.
  */
 #include <arpa/inet.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * entries WORD=VALUE…: writes entries into the pinned maps as the daemon does, with one bpf(2) call
- * each. Prints the nanoseconds that the calls took.
+ * entries WORD=VALUE…: writes entries to the pinned maps like the daemon, with one bpf(2) call
+ * each. Prints the nanoseconds of the calls.
  *
  *   hook=tc|xdp                    hook of the header: tags in metadata or in the frame
  *   proto=udp|tcp
@@ -64,11 +64,10 @@ static unsigned fold(unsigned sum)
 {
 	while (sum >> 16)
 		sum = (sum & 0xffff) + (sum >> 16);
-	/* In ones' complement both 0 and 0xffff mean no change. */
+	/* Ones' complement: 0 and 0xffff both mean no change. */
 	return sum == 0xffff ? 0 : sum;
 }
 
-/* Returns the checksum difference between `len` new bytes and the old ones. */
 static unsigned delta(const void *old, const void *new, size_t len)
 {
 	unsigned sum = 0;
@@ -167,7 +166,6 @@ static unsigned long long now(void)
 	return at.tv_sec * 1000000000ull + at.tv_nsec;
 }
 
-/* Writes an entry and returns the nanoseconds it took. */
 static unsigned long long put(int map, const void *key, const void *entry)
 {
 	union bpf_attr ask = { .map_fd = map, .key = pointer(key), .value = pointer(entry) };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * frames SOCKET: sends frames into one of QEMU's stream sockets, each preceded by its length. Lines
- * of stdin consist of WORD=VALUE:
+ * frames SOCKET: sends frames to a stream socket of QEMU, each after its length. Lines on stdin
+ * consist of WORD=VALUE:
  *
  *   proto=udp|tcp                  TCP: acknowledged data with consecutive sequence numbers
  *   from=ADDRESS to=ADDRESS        IPv4 or IPv6
@@ -104,7 +104,7 @@ static void ip_header(struct frame *f)
 	if (f->family == 4) {
 		ip[0] = 0x45;
 		put16(ip + 2, length);
-		/* Set DF: without it GRO merges packets only if their IP IDs are in sequence. */
+		/* DF, because without it GRO requires consecutive IP IDs. */
 		put16(ip + 6, 0x4000);
 		ip[8] = 64;
 		ip[9] = f->proto;
@@ -193,7 +193,7 @@ static void word(struct frame *f, const char *name, const char *value)
 		fail("unknown word", name);
 }
 
-/* The send buffer holds all frames, so that the guest never waits for this program. */
+/* The buffer holds all frames, so that the guest never waits for this program. */
 static int connected(const char *path)
 {
 	struct sockaddr_un to = { .sun_family = AF_UNIX };

@@ -1,6 +1,6 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# The bench's machine has one emulated CPU, and its clock counts instructions. To be sourced.
+# The benchmark machine: one emulated CPU, whose clock counts instructions. For sourcing.
 # shellcheck source=e2e/lab/paths.sh
 . "$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")/../lab/paths.sh"
 # shellcheck source=e2e/lab/images.sh
@@ -9,10 +9,10 @@ BENCH=$TOP/e2e/bench
 SOURCES=$TOP/feeds/fastpathd/src
 BPF=$SOURCES/bpf
 OUT=$BUILD/bench
-# Each instruction advances the clock by 2 ns; idle time is skipped.
+# An instruction takes 2 ns; idle time is skipped.
 CLOCK=(-icount "shift=1,sleep=off")
 
-# bench_programs FOLDER: builds our programs, the programs to compare with, and the helpers.
+# bench_programs FOLDER: builds our programs, those for comparison, and the helpers.
 bench_programs() {
     mkdir -p "$1"
     "$BPF/build" "$1/fastpath.o"
@@ -28,8 +28,8 @@ bench_programs() {
     ln -sf fastpath "$1/fastpath-bpf"
 }
 
-# product_rules GOLDEN FILE: writes the daemon's rules, taken from its golden tests, for the devices
-# of the bench.
+# product_rules GOLDEN FILE: writes the daemon's rules from a golden test, with the benchmark's
+# devices.
 product_rules() {
     local golden=$SOURCES/crates/ruleset/tests/golden/$1
     sed '1,/^-- rules --$/d; s/devices = {[^}]*}/devices = { "lan", "wan" }/
@@ -37,8 +37,8 @@ product_rules() {
     grep -q 'flow add @ft' "$2" || die "$golden has no rules of the flowtable"
 }
 
-# guarded_rules PRODUCT FILE: writes the same rules, except that a flow is offloaded with its first
-# packets. Measures the cost of comparing the address of each frame.
+# guarded_rules PRODUCT FILE: writes the same rules, but offloads a flow with its first packets, to
+# measure the comparison of each frame's address.
 guarded_rules() {
     sed '/ct id != @passed_/d; /ct state != established return/d
         s/^\(\t\tdevices = \).*/\1{ "lan", "wan", "dum" }/' "$1" >"$2"
@@ -59,7 +59,7 @@ build_bench() {
     cp -r "$BENCH/guest/." "$BENCH/rules" "$TOP/suricata-pkg/files/suricata.yaml" \
         "$root/bench/"
     bench_programs "$root/bench/programs"
-    # Links at the paths where the daemon expects its programs.
+    # The daemon expects its programs at these paths.
     mkdir -p "$root/usr/lib/bpf" "$root/usr/libexec"
     ln -s /bench/programs/fastpath.o "$root/usr/lib/bpf/fastpath.o"
     ln -s /bench/programs/fastpath-bpf "$root/usr/libexec/fastpath-bpf"
@@ -71,8 +71,7 @@ build_bench() {
 }
 
 # machine WORD…: runs QEMU with WORD on the kernel's command line. Frames of the host enter at lan;
-# those that leave at wan are discarded. A timer empties wan's queue, so that the guest's own time
-# decides when, not the host's.
+# frames that leave at wan are dropped. A timer empties wan's queue, so that guest time decides.
 machine() {
     rm -f "$OUT/lan.sock" "$OUT/monitor.sock"
     cd "$OUT" || return
@@ -93,10 +92,9 @@ quiet mitigations=off nokaslr init_on_alloc=0 $*" \
         -device "virtio-net-pci,netdev=wan,mac=02:00:00:00:02:01,ioeventfd=off,tx=timer,romfile="
 }
 
-# order TEXT: sends a command to QEMU's monitor.
 order() { socat -t 2 - "UNIX-CONNECT:$OUT/monitor.sock" <<<"$1" >/dev/null; }
 
-# obey WORD…: carries out a request of host() in guest/lib.sh. The next line lets it continue.
+# obey WORD…: executes a request by host() in guest/lib.sh.
 obey() {
     case $1 in
         send)
@@ -111,7 +109,6 @@ obey() {
         traced)
             order "log none"
             order "singlestep off"
-            # Saves the programs as the kernel's JIT has compiled them.
             order "memsave 0xffffffffc0000000 0x20000 text"
             mv "$OUT/trace.now" "$OUT/$TRACED.trace"
             order "logfile trace.now"
@@ -120,7 +117,7 @@ obey() {
     esac
 }
 
-# talk WORD…: runs a machine and serves its requests; prints its remaining output.
+# talk WORD…: runs a machine and serves its requests; prints other output.
 talk() {
     local line from to
     coproc QEMU { machine "$@" 2>&1; }

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Plots the report: a bar for each engine with NAT IPv4, 60-byte UDP and one flow.
+# Plots a bar per engine with NAT IPv4, 60-byte UDP and one flow.
 def escaped: gsub("&"; "&amp;") | gsub("<"; "&lt;");
-# two: formats a number with two decimals.
+# Formats a number with two decimals.
 def two: (. * 100 | round) as $all |
     "\($all / 100 | floor).\($all % 100 | if . < 10 then "0\(.)" else . end)";
 def bars($rows; $key; $top; $title):

@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Merges the rows of all machines into one report.
-#
-# cost: per packet, in nanoseconds for bench "time" and instructions elsewhere; the first of two
-# runs, or the median of more;
-# spread: relative difference over all runs; apart: the smallest one between two runs;
-# net: cost minus that of the same packet dropped at ingress, for XDP engines at XDP;
-# ratio: relative to the flowtable, net on virtual Ethernet and cost on virtio-net.
+# Merges the rows of all machines into a report.
+# cost: per packet, in ns for bench "time", otherwise in instructions; the first of two runs, or the
+# median of more
+# spread: relative difference between all runs; apart: smallest difference between two runs
+# net: cost minus the cost of a packet dropped at ingress (XDP engines: at XDP)
+# ratio: relative to the flowtable, by net on virtual Ethernet and by cost on virtio-net
 def scenario: {bench, ip, nat, size, flows, link, sum, proto, out};
 def limit: {virtio: 0.03, "setup-virtio": 0.03, inspect: 0.03, daemon: 0.03,
     time: 9}[.bench] // 0.01;
@@ -20,11 +19,10 @@ def merged: {
     spread: (map(.cost) | [min, max] | apart | round3),
     apart: (map(.cost) | sort | [.[:-1], .[1:]] | transpose | map(apart) | min // 0 | round3)
 } | with_entries(select(.value != null));
-# Goals depend neither on virtio-net, which the host influences, nor on programs of others.
+# Goals exclude virtio-net, which the host influences, and foreign programs.
 def decides: .machine != "virtio" and (.engine | IN("tcx", "native", "generic", "product"));
 def at_xdp: .engine | . == "native" or startswith("xdp-");
 
-# with_net: adds the net cost to the rows of one scenario.
 def with_net:
     (map(select(.engine == "drop")) | .[0].cost // null) as $drop |
     (map(select(.engine == "drop-native")) | .[0].cost // null) as $drop_native |
@@ -42,7 +40,7 @@ def pick($bench; $engine; $words):
         sum: "full", proto: "udp"} + $words) as $want |
     [.[] | . as $row | select(.comparable and all($want | to_entries[]; $row[.key] == .value))] | .[0];
 
-# goal: produces no goal if the number is missing.
+# goal: omits goals without a value.
 def goal($what; $limit; number): {$what, limit: $limit, is: (try number catch null)} |
     select(.is != null) | .is |= round3 | .met = (.is <= $limit);
 

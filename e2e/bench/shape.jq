@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Turns the figures of guest/shape into a report of rows and faults (violated bounds).
+# Converts results of guest/shape to a report with rows and faults (violated bounds).
 def percent: .carried * 100 / .rate;
 def part: if .one + .many > 0 then .one / (.one + .many) else 0 end;
 def outside($what; $from; $to): select(. < $from or . > $to) |
@@ -7,14 +7,14 @@ def outside($what; $from; $to): select(. < $from or . > $to) |
 
 def faults_of_load:
     "\(.line), \(.direction), \(if .fast then "" else "without " end)fast path: " as $where |
-    # A machine without idle time would itself be the bottleneck.
+    # Without idle time the machine would be the bottleneck.
     (.spare | outside($where + "idle part of the time"; 0.05; 1)),
     if .fast then
         (percent | outside($where + "percent of the rate"; 93; 100.5)),
         (.p95 - .idle_p95 | outside($where + "p95 of pings above that of an idle line, ms"; -20; 20)),
         (.offloaded | outside($where + "offloaded part"; 0.95; 1))
     else
-        # The stack also counts packets that CAKE drops afterwards.
+        # The stack also counts packets that CAKE drops.
         (.offloaded | outside($where + "offloaded part"; -1; 0.1))
     end;
 def faults: if .one then

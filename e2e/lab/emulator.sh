@@ -1,17 +1,15 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Provides the machines' emulator. Needs paths.sh and images.sh.
-#
-# A guest starts a program in 10 ms with QEMU 10.0 and in 34 ms or more with 7.2 of Debian 12, and
-# tests mostly wait for that. An old QEMU is therefore replaced by Debian's backport, unpacked under
-# build/lab/qemu; the installed package provides the libraries.
+# Provides the emulator of the machines. Needs paths.sh and images.sh.
+# A guest starts a program in 10 ms with QEMU 10.0, but in 34 ms or more with 7.2 of Debian 12,
+# which dominates the duration of tests. Debian's backport, unpacked in build/lab/qemu, replaces an
+# old QEMU; the installed package provides the libraries.
 
 # shellcheck source=e2e/scripts/tools.sh
 . "$TOP/e2e/scripts/tools.sh"
 
 EMULATOR_WANTED=10.0
 
-# emulator: prints the path of the emulator.
 emulator() {
     if [ -x "$IMAGES/qemu/qemu" ]; then
         echo "$IMAGES/qemu/qemu"
@@ -22,7 +20,6 @@ emulator() {
 
 emulator_version() { "$(emulator)" --version | sed -n '1s/.*version \([0-9.]*\).*/\1/p'; }
 
-# apt_in FOLDER COMMAND…: runs apt with sources, lists and cache in FOLDER only.
 apt_in() {
     local dir=$1 command=$2
     shift 2
@@ -53,7 +50,7 @@ fetch_emulator() {
     mv "$dir" "$IMAGES/qemu"
 }
 
-# image_emulator: fetches a newer QEMU if the installed one is old; on failure the lab is slower.
+# image_emulator: fetches a newer QEMU if needed. On failure the lab is slower.
 image_emulator() {
     at_least "$(emulator_version)" "$EMULATOR_WANTED" && return
     step "emulator, newer than the installed one" fetch_emulator ||

@@ -1,20 +1,18 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Runs an OpenWrt image for x86-64, LAB_IMAGE, as the lab's gateway. Needs paths.sh, images.sh and
+# Runs an OpenWrt image for x86-64, LAB_IMAGE, as the gateway. Needs paths.sh, images.sh and
 # verbs.sh.
-#
-# The image boots as on a PC, with BIOS and its own boot loader and kernel; QEMU discards all
-# writes. A second disk contains a tar archive with image/setup. One line typed on the serial
-# console unpacks and runs it.
+# The image boots as on a PC with BIOS, with its own boot loader and kernel; QEMU discards all
+# writes. A second disk is a tar archive with image/setup, which a line typed on the serial console
+# unpacks and runs.
 
-# Maximum wait in seconds for a root shell on the serial console.
+# Maximum wait for a root shell on the serial console, in seconds.
 LOGIN_LIMIT=${LOGIN_LIMIT:-180}
 
-# Tools that tests run on a gateway; no router needs all of them.
+# Tools of the tests, which a router may lack.
 TOOLS="bpftool bridge conntrack curl date ethtool ip nsenter ping pkill setpriv socat ss suricatasc"
 TOOLS+=" taskset tc tcpdump unshare"
 
-# image_disk FILE: prints the path of the disk to boot, which is unpacked once into build/.
 image_disk() {
     local file=$1 disk tool
     [ -f "$file" ] || die "there is no image $file; './build.sh firmware x86-64' makes one in" \
@@ -38,7 +36,8 @@ image_disk() {
     echo "$disk"
 }
 
-# unpack gzip|xz FILE DISK: unpacks. OpenWrt appends metadata, so gzip exits with a warning (2).
+# unpack gzip|xz FILE DISK: decompresses FILE. gzip exits with 2 (warning) because of OpenWrt's
+# metadata at the end.
 unpack() {
     local status=0
     "$1" -dc "$2" >"$3.new" 2>"$3.errors" || status=$?
@@ -46,7 +45,6 @@ unpack() {
     mv "$3.new" "$3"
 }
 
-# check_disk DISK NAME: fails unless a BIOS could boot the disk.
 check_disk() {
     local magic
     magic=$(od -An -tx1 -N 4 "$1" | tr -d ' \n')
@@ -64,14 +62,13 @@ check_disk() {
     fi
 }
 
-# image_ready FILE: sets LAB_DISK to the disk that boots.
 image_ready() {
     LAB_DISK=$(image_disk "$1")
     check_disk "$LAB_DISK" "$1"
     export LAB_DISK
 }
 
-# tool_files TOOL…: prints the paths of the programs in the machines' root, and of their libraries.
+# tool_files TOOL…: prints the paths of these programs in the machines' root and of their libraries.
 tool_files() {
     # shellcheck disable=SC2153 # set by paths.sh
     local loader=$ROOT/usr/lib64/ld-linux-x86-64.so.2 tool path
@@ -87,7 +84,6 @@ tool_files() {
     readlink -f "$loader"
 }
 
-# Builds the second disk: lab/ with the set-up, configuration, and Debian's tools and libraries.
 build_medium() {
     local stage=$IMAGES/stage.medium lab file
     lab=$stage/lab
@@ -126,7 +122,7 @@ image_medium() {
     printf '%s' "$hash" >"$IMAGES/medium.stamp"
 }
 
-# Sets BOOT to QEMU's arguments. The console is both a socket and a file.
+# Sets BOOT to QEMU's arguments. The console is a socket and a file.
 # shellcheck disable=SC2034 # machines.sh uses BOOT
 image_boot() {
     BOOT=(-drive "if=none,id=disk,file=$LAB_DISK,format=raw,snapshot=on,cache=unsafe"
@@ -137,26 +133,24 @@ image_boot() {
         -serial chardev:tty)
 }
 
-# type_line TEXT: types a line on the gateway's console.
 type_line() {
     (cd "$RUN" && printf '%s\n' "$1" | socat -t 0.2 - UNIX-CONNECT:gateway.tty) >/dev/null 2>&1
 }
 
-# console_end MACHINE: prints the console's last bytes without escape sequences.
 console_end() {
     tail -c 400 "$RUN/$1.console" 2>/dev/null | tr -d '\r' |
         sed 's/\x1b\[[0-9;?]*[a-zA-Z]//g; s/\x1b][^\a]*\a//g'
 }
 
-# image_set_up: types the line that sets the gateway up once a shell is there; else sets WHY.
-# Pressing Enter is harmless in a boot loader, at OpenWrt's failsafe prompt, and in a shell.
+# image_set_up: starts the setup on the serial console once there is a shell; otherwise sets WHY.
+# Enter is harmless in a boot loader, OpenWrt's failsafe prompt and a shell.
 image_set_up() {
     local end=$((SECONDS + LOGIN_LIMIT)) last
     while [ "$SECONDS" -lt "$end" ] && alive gateway; do
         last=$(console_end gateway | tail -n 1)
         case $last in
             *[#\$]" ")
-                # QEMU names the devices in the order of its arguments.
+                # QEMU's second disk.
                 type_line "tar -xf /dev/vdb -C / && sh /lab/setup"
                 return
                 ;;
@@ -178,7 +172,6 @@ image_set_up() {
     return 1
 }
 
-# Prints the errors that the set-up reported on the console.
-image_complaints() {
+image_errors() {
     tr -d '\r' <"$RUN/gateway.console" 2>/dev/null | sed -n 's/^LAB FAILED: /    /p'
 }

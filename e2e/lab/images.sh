@@ -1,6 +1,6 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Builds the machines' images. Needs paths.sh, and emulator.sh for `images`.
+# Builds the images of the machines. Needs paths.sh, and emulator.sh for `images`.
 #
 #   base.erofs   Debian with the packages of guest/packages, modules   slow, rarely changed
 #   root/        the same as a folder, to run a program without a machine    "
@@ -8,16 +8,15 @@
 #   initrd.cpio  busybox and the modules that mount the root                 "
 #   gateway.erofs, peers.erofs   our files over the base                     a second
 #
-# The stamp of an image is the hash of its inputs, and is written last. Files are renamed into
-# place, so that an interrupted build leaves no incomplete image.
+# An image's stamp is the hash of its inputs. Images and then stamps are renamed into place, so that
+# interrupted builds leave nothing incomplete.
 
 list() { sed 's/#.*//; /^ *$/d' "$1"; }
 
-# fresh STAMP HASH: succeeds if the image of STAMP was built from HASH.
 fresh() { [ -f "$1" ] && [ "$(cat "$1")" = "$2" ]; }
 
-# hash_of PATH…: hashes modes, contents and names below the paths that exist. Excludes the location,
-# because all checkouts share the results.
+# hash_of PATH…: hashes modes, contents and relative names below existing paths. The location is
+# excluded, because checkouts share results.
 hash_of() {
     local path name number=0
     for path; do
@@ -32,7 +31,6 @@ hash_of() {
     done | sha256sum | cut -d ' ' -f 1
 }
 
-# Prints the archive that apt uses on this machine, whichever release it runs.
 debian_mirror() {
     # shellcheck disable=SC2016 # expanded by apt-get
     apt-get indextargets --format '$(REPO_URI)' 'Created-By: Packages' 'Origin: Debian' |
@@ -42,13 +40,12 @@ debian_mirror() {
 build_base() {
     local work=$1 mirror
     mirror=$(debian_mirror)
-    # apt reports no sources whose lists were deleted, so update and try again.
+    # Without package lists apt reports no sources.
     [ -n "$mirror" ] || { apt-get update -q && mirror=$(debian_mirror); }
     [ -n "$mirror" ] || { echo "no Debian archive in this machine's apt sources" >&2; return 1; }
     rm -rf "$work"
     mkdir -p "$work"
-    # The hook runs on the finished root and writes to /lab-out. Perl's modules, a dependency of
-    # stunnel, are needed only by one of its scripts.
+    # The hook writes to /lab-out. Perl's modules, a dependency of stunnel, are unused.
     mmdebstrap --variant=apt --include="$(list "$LAB/guest/packages" | paste -sd,)" \
         --dpkgopt='path-exclude=/usr/share/doc/*' --dpkgopt='path-exclude=/usr/share/man/*' \
         --dpkgopt='path-exclude=/usr/share/locale/*' --dpkgopt='path-exclude=/usr/share/info/*' \
@@ -60,11 +57,12 @@ build_base() {
     zstd_from_kernel "$work/vmlinuz" >"$work/vmlinux"
 }
 
-# shared NAME: prints a folder for results, shared by all clones if FASTPATH_CACHE is set. NAME
-# contains the hash of the inputs.
+# shared NAME: prints a folder for results; all clones share it if FASTPATH_CACHE is set. NAME
+# contains a hash of the inputs.
 shared() { echo "${FASTPATH_CACHE:-$IMAGES}/$1"; }
 
-# in_shared FOLDER WHAT COMMAND…: runs COMMAND… to fill a missing FOLDER, and renames it into place.
+# in_shared FOLDER TITLE COMMAND…: runs COMMAND… to create a missing FOLDER, and renames it into
+# place.
 in_shared() {
     local folder=$1 what=$2
     shift 2
@@ -72,7 +70,7 @@ in_shared() {
     rm -rf "$folder.new"
     mkdir -p "${folder%/*}"
     step "$what" "$@" "$folder.new" || return
-    # Another clone may have made the folder meanwhile.
+    # Another clone may have created the folder.
     mv -T "$folder.new" "$folder" || [ -d "$folder" ]
 }
 
@@ -81,7 +79,7 @@ zstd_from_kernel() {
     local at
     at=$(LC_ALL=C grep -obUaP '\x28\xb5\x2f\xfd' "$1" | head -n 1 | cut -d : -f 1)
     [ -n "$at" ] || { echo "$1 holds no zstd stream" >&2; return 1; }
-    # zstd fails on the bytes after the stream, which are not compressed data.
+    # zstd fails on data after the stream.
     tail -c "+$((at + 1))" "$1" | zstd -dcq 2>/dev/null || true
 }
 
@@ -95,12 +93,11 @@ image_base() {
     find "$IMAGES" -maxdepth 1 -name 'debian-*' ! -path "$folder" -exec rm -rf {} +
     in_shared "$folder" "Debian root and kernel of the machines" build_base || return
     rm -rf "${IMAGES:?}/etc"
-    # Hard-link where possible, since these files are never written.
+    # Hard links suffice, because the files are never written.
     cp -alf "$folder/." "$IMAGES/" 2>/dev/null || cp -a "$folder/." "$IMAGES/"
     printf '%s' "$hash" >"$IMAGES/base.stamp"
 }
 
-# Unpacks the machines' root on this machine, for programs that need no other kernel.
 build_root() {
     rm -rf "${ROOT:?}" "$ROOT.new"
     fsck.erofs --extract="$ROOT.new" "$IMAGES/base.erofs"
@@ -114,13 +111,12 @@ image_root() {
     printf '%s' "$(cat "$IMAGES/base.stamp") $TOP" >"$IMAGES/root.stamp"
 }
 
-# Programs of the lab; the tests' build by default.
+# Programs for the lab, by default from the tests' build.
 PROGRAMS=${PROGRAMS:-$BUILD/cargo/debug}
 STANDIN=${STANDIN:-$BUILD/cargo/debug/fastpath-standin}
 OBJECT=${OBJECT:-$BUILD/fastpath.o}
 PAGE=${PAGE:-$TOP/ui/dist}
 
-# install_package FOLDER ROOT: runs the install recipe of the OpenWrt package in FOLDER.
 install_package() {
     local folder=$1 root=$2
     [ -f "$folder/Makefile" ] || return 0
@@ -130,13 +126,12 @@ install_package() {
         FASTPATH_PAGE="$PAGE" lab-install
 }
 
-# add_users ROOT: adds the users that packages declare (USERID), and the page's read-only viewer.
 add_users() {
     local root=$1 etc=$IMAGES/etc name group id=900 user
     cp "$etc/passwd" "$etc/group" "$root/etc/"
     awk -v hash="$(password fastpath)" 'BEGIN { FS = OFS = ":" } $1 == "root" { $2 = hash } 1' \
         "$etc/shadow" >"$root/etc/shadow"
-    # Entries are NAME:GROUP, several on a line if a package declares more than one.
+    # Entries are NAME:GROUP, possibly several per line.
     # shellcheck disable=SC2013 # split at spaces
     for user in $(cat "$root"/usr/lib/lab/userid/* 2>/dev/null); do
         name=${user%%:*} group=${user#*:}
@@ -151,7 +146,7 @@ add_users() {
     chmod 600 "$root/etc/shadow"
 }
 
-# A fixed salt keeps the image reproducible.
+# A fixed salt for reproducible images.
 password() { openssl passwd -6 -salt fastpathlab "$1"; }
 
 stage_common() {
@@ -171,7 +166,6 @@ build_peers() {
     seal peers "$root"
 }
 
-# stage_gateway ROOT: writes the gateway's own files.
 stage_gateway() {
     local root=$1
     rm -rf "$root" "$IMAGES/stage.bin" "$IMAGES/stage.build"
@@ -181,16 +175,15 @@ stage_gateway() {
         install -D -m 644 "$OBJECT" "$IMAGES/stage.build/fastpathd/fastpath.o"
         install_package "$TOP/feeds/fastpathd" "$root"
     fi
-    # Suricata itself comes from Debian and is in the base.
+    # Suricata's program is Debian's, in the base.
     install_package "$TOP/suricata-pkg" "$root"
-    # Use the pattern matchers of a build without Hyperscan: compiling its patterns dominates each
+    # Pattern matchers of a build without Hyperscan, because compiling its patterns dominates each
     # start in emulation.
     sed -i 's/^mpm-algo: auto$/mpm-algo: ac/; s/^spm-algo: auto$/spm-algo: bm/' \
         "$root/etc/suricata/suricata.yaml"
     [ ! -d "$PAGE" ] || install_package "$TOP/luci-app-fastpath" "$root"
     stage_common gateway "$root"
     add_users "$root"
-    # The gateway trusts the ISP's certificate.
     mkdir -p "$root/etc/ssl/certs"
     openssl x509 -in "$IMAGES/tls.pem" -out "$root/etc/ssl/certs/ca-certificates.crt"
     [ ! -x "$STANDIN" ] || install -D -m 755 "$STANDIN" "$root/usr/sbin/fastpath-standin"
@@ -202,10 +195,10 @@ build_gateway() {
     seal gateway "$IMAGES/stage.gateway"
 }
 
-# seal NAME ROOT: packs ROOT into NAME.erofs, with all files owned by root.
+# seal NAME ROOT: packs ROOT into NAME.erofs; root owns all files.
 seal() {
     local name
-    # In Debian /bin, /lib and /sbin are links into /usr; a folder in the layer would hide them.
+    # Debian's /bin, /lib and /sbin are links, which folders of the layer would hide.
     for name in bin lib sbin; do
         [ -d "$2/$name" ] || continue
         mkdir -p "$2/usr/$name"
@@ -229,7 +222,6 @@ image_layer() {
     printf '%s' "$hash" >"$IMAGES/$name.stamp"
 }
 
-# Creates the ssh key for the machines and the certificate of the web servers.
 keys() {
     [ -f "$IMAGES/id.pub" ] || {
         rm -f "$IMAGES/id"
@@ -243,17 +235,16 @@ keys() {
     }
 }
 
-# Allows one build of images at a time.
 lock_images() {
     mkdir -p "$IMAGES"
     exec 9>"$IMAGES/lock"
     flock -n 9 || { say "  … waiting for another build of the images"; flock 9; }
 }
 
-# root: prints the path of the root on stdout, progress on stderr.
+# root: prints the path of the root; progress goes to stderr.
 root() {
     lock_images >&2
-    # With && a failure inside the first function would not stop the script.
+    # Separate statements: `set -e` ignores failures in an && list.
     image_base >&2
     image_root >&2
     [ "$(machine_kind)" != uml ] || image_uml >&2

@@ -1,9 +1,8 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Starts, monitors and stops the two virtual machines. Needs the other parts, see lab.
-#
-# $RUN holds the files of one running lab: NAME.pid, NAME.console, NAME.monitor (QEMU's monitor
-# socket), link.N (one per cable), ports (the host's ports as shell assignments).
+# Starts, monitors and stops the two virtual machines. Needs the other parts; see `lab`.
+# $RUN has the files of a running lab: NAME.pid, NAME.console, NAME.monitor (socket of QEMU's
+# monitor), link.N (a cable), ports (the host's ports as shell assignments).
 
 CABLES="lan1 lan2 lan3 wan"
 
@@ -12,8 +11,8 @@ machine_kind() {
     if [ -n "${LAB_ROUTER-}" ]; then echo router; else echo "${LAB_MACHINE:-qemu}"; fi
 }
 
-# Prints the accelerator: kvm only if a guest reaches user space with it, which a usable /dev/kvm
-# does not prove. Tested once for each kernel and QEMU.
+# Prints the accelerator. A usable /dev/kvm does not prove that guests work, so a guest must reach
+# user space, once per kernel and QEMU.
 accelerator() {
     local verdict=$IMAGES/accel hash
     hash=$(printf '%s' "$(emulator_version) $(cat "$IMAGES/base.stamp")" |
@@ -35,19 +34,18 @@ kvm_boots() {
 
 # boot NAME: sets BOOT to QEMU's arguments: kernel, Debian, the machine's layer, and its disk if
 # any.
-#
-# The machines boot with one CPU. A kernel that patches its code (first netfilter hook, a module)
-# while another emulated CPU translates it can keep a breakpoint, "Oops: int3". The gateway enables
-# its other CPUs after its network is set up.
+# Machines boot with one CPU: if the kernel patches code (first netfilter hook, a module) while
+# another emulated CPU translates it, a breakpoint may remain, "Oops: int3". The gateway enables
+# more CPUs after its network setup.
 boot() {
     local line="console=ttyS0 panic=-1 quiet mitigations=off nokaslr maxcpus=1" disk=()
     if [ -f "$RUN/$1.disk" ]; then
         line+=" overlay"
-        # Data that the guest has flushed is in the host's page cache, which survives a killed QEMU.
+        # Flushed data is in the host's page cache, which survives a killed QEMU.
         disk=(-drive "if=none,id=own,file=$1.disk,format=raw,cache=unsafe"
             -device "virtio-blk-pci,drive=own")
     fi
-    # The files are read-only, and user-mode machines lock them in a different way.
+    # Read-only files need no lock; user-mode machines lock them differently.
     local shared="format=raw,readonly=on,file.locking=off"
     BOOT=(-serial "file:$1.console" -kernel "$IMAGES/vmlinux" -initrd "$IMAGES/initrd.cpio"
         -append "$line"
@@ -57,29 +55,28 @@ boot() {
         -device "virtio-blk-pci,drive=layer" "${disk[@]}")
 }
 
-# make_disk NAME: creates an empty sparse disk.
 make_disk() {
     truncate -s 512M "$RUN/$1.disk"
     mke2fs -q -F -t ext4 -m 0 -J size=8 -E lazy_itable_init=1,lazy_journal_init=1 "$RUN/$1.disk"
 }
 
-# known_port NAME SSH|HTTP: prints the gateway's port if it already has one, else 0.
+# known_port NAME SSH|HTTP: prints the gateway's host port, or 0.
 known_port() {
     local port
     [ "$1" != gateway ] || port=$(sed -n "s/^GW_$2=//p" "$RUN/ports" 2>/dev/null) || true
     echo "${port:-0}"
 }
 
-# machine NAME ID MEMORY CPUS SERVER: starts QEMU in the background; SERVER=on opens the cables'
-# sockets.
+# machine NAME ID MEMORY CPUS SERVER: starts QEMU in the background. SERVER=on creates the sockets
+# of the cables.
 machine() {
     local name=$1 memory=$3 cpus=$4 server=$5 cable number=0 args cpu mac=52:54:00:0$2:00
     local BOOT CABLE
     case $ACCEL in
         kvm) cpu=(-accel kvm -cpu host) ;;
-        # Fewer vector units (Nehalem) mean less to emulate. Without rdrand pppd waits for random
-        # numbers; without aes, which the emulator runs natively, TLS takes three times as long. The
-        # default translation cache grows without bound.
+        # Nehalem has fewer vector units to emulate. Without rdrand pppd waits for random numbers;
+        # without aes, which runs natively, TLS takes three times as long. The default translation
+        # cache grows without bound.
         *)
             cpu=(-accel "tcg,thread=multi,tb-size=256")
             cpu+=(-cpu "Nehalem,+rdrand,+aes,+pclmulqdq")
@@ -91,11 +88,11 @@ machine() {
         *) boot "$name" ;;
     esac
     local user="user,id=mgmt,restrict=on"
-    # The kernel chooses the host's ports (0) and the monitor reports them. A machine that is
-    # powered on again keeps its ports.
+    # With port 0 the kernel chooses the host's port, which QEMU's monitor reports. A restarted
+    # machine keeps its ports.
     user+=",hostfwd=tcp:127.0.0.1:$(known_port "$name" SSH)-:22"
     user+=",hostfwd=tcp:127.0.0.1:$(known_port "$name" HTTP)-:80"
-    # Socket names are relative, because a socket's path is limited to 108 bytes.
+    # Relative names, because socket paths are limited to 108 bytes.
     args=(-machine q35 "${cpu[@]}" -smp "$cpus" -m "$memory" -nodefaults -no-user-config
         -display none -no-reboot -monitor "unix:$name.monitor,server=on,wait=off"
         "${BOOT[@]}"
@@ -108,29 +105,28 @@ machine() {
         args+=("${CABLE[@]}"
             -device "virtio-net-pci,id=nic-$cable,netdev=$cable,mac=$mac:0$number,romfile=")
     done
-    # Without the parent-death signal the machines would survive a killed lab.
+    # Machines must not survive a killed lab.
     cd "$RUN" || return
     setpriv --pdeathsig KILL "$(emulator)" "${args[@]}" \
         </dev/null >"$name.qemu" 2>&1 &
     echo $! >"$RUN/$name.pid"
 }
 
-# wait_for_power [COMMAND…]: waits for power_on, or until COMMAND fails. gateway.waits tells
-# cut_power that the lab has noticed the end of the gateway.
+# wait_for_power [COMMAND…]: waits for power_on, or until COMMAND fails. The file gateway.waits
+# tells cut_power that the exit of the gateway was noticed.
 wait_for_power() {
     : >"$RUN/gateway.waits"
     while [ -e "$RUN/gateway.off" ] && "${@:-true}"; do sleep 0.1; done
     rm -f "$RUN/gateway.waits"
 }
 
-# on_again: succeeds if the gateway rebooted or lost power by cut_power, instead of ending. The
-# lab's init or the kernel logs a reboot on the console.
-on_again() {
+# is_rebooting: succeeds if the gateway has rebooted, as the console shows, or was powered off by
+# cut_power.
+is_rebooting() {
     [ -e "$RUN/gateway.off" ] || console_says gateway REBOOTING ||
         grep -qs "reboot: Restarting system" "$RUN/gateway.console"
 }
 
-# keep: runs as the parent of both machines, which end together with it.
 keep() {
     local peers gateway
     echo $$ >"$RUN/keeper.pid"
@@ -142,9 +138,9 @@ keep() {
     while :; do
         machine gateway 1 768 "${LAB_SMP:-1}" off
         gateway=$!
-        # A lab needs both machines; only a gateway that comes back is restarted.
+        # Only the gateway may end and restart.
         wait -n "$peers" "$gateway" || true
-        if ! on_again || ! alive peers; then break; fi
+        if ! is_rebooting || ! alive peers; then break; fi
         wait_for_power alive peers
     done
     poll 10 machines_gone || kill "$peers" "$gateway" 2>/dev/null
@@ -154,13 +150,11 @@ keep() {
 alive() { [ -f "$RUN/$1.pid" ] && kill -0 "$(cat "$RUN/$1.pid")" 2>/dev/null; }
 machines_gone() { ! alive peers && ! alive gateway; }
 
-# forwarded NAME GUEST-PORT: prints the host's port that is forwarded to it.
 forwarded() {
     monitor "$1" "info usernet" |
         awk -v port="$2" '$1 == "TCP[HOST_FORWARD]" && $6 == port { print $4 }'
 }
 
-# remember_port NAME MACHINE GUEST-PORT: writes the port into the ports file once it is known.
 remember_port() {
     local port=
     case $ACCEL in
@@ -178,13 +172,12 @@ booted_or_gone() {
     booted || ended_or_refused
 }
 
-# Detects panics caused by the emulation of several CPUs, see boot; not a defect of the product.
+# Kernel panic by the emulation of several CPUs (see boot), not a product defect.
 panicked() { grep -qs "Kernel panic" "$RUN"/*.console; }
 
-# boot_limit: prints the limit in seconds. procd starts OpenWrt's services one at a time.
+# boot_limit: prints the limit in seconds. procd starts services sequentially.
 boot_limit() { if [ -n "${LAB_ROOT-}" ]; then echo 300; else echo 90; fi; }
 
-# not_up WHAT: sets WHY to WHAT and the end of the console of each machine that is not up.
 not_up() {
     local machine
     WHY=''
@@ -195,7 +188,7 @@ not_up() {
     done
 }
 
-# comes_up: sets up an image first; sets WHY on failure.
+# comes_up: waits for both machines and sets up an image; sets WHY on failure.
 comes_up() {
     local limit
     limit=${BOOT_LIMIT:-$(lab_port BOOT_LIMIT)}
@@ -206,24 +199,24 @@ comes_up() {
     booted && return
     not_up "had ended before it was up"
     if console_says gateway "LAB FAILED"; then
-        WHY="this OpenWrt cannot be the lab's gateway:"$'\n'"$(image_complaints)"$'\n'
+        WHY="this OpenWrt cannot be the lab's gateway:"$'\n'"$(image_errors)"$'\n'
         WHY+="(./build.sh firmware x86-64 makes an image with all packages)"
     fi
     return 1
 }
 
-# gateways_ports KIND: records the gateway's ports; a router's lead through the peers, later.
+# gateways_ports KIND: records the gateway's host ports, except a router's, which are known later.
 gateways_ports() {
     [ "$1" = router ] ||
         { poll 30 remember_port GW_SSH gateway 22 && poll 20 remember_port GW_HTTP gateway 80; }
 }
 
-# devices KIND: prints the names of the gateway's ports for traffic.
+# devices KIND: prints the gateway's traffic ports.
 devices() {
     if [ "$1" = router ]; then router_devices; else xargs -n 1 <<<"$CABLES" | sort | xargs; fi
 }
 
-# up: boots both machines and waits for PPPoE and the first packet.
+# up: boots both machines and waits for PPPoE and a packet.
 up() {
     local started=${EPOCHREALTIME/./} tie=() kind
     if ! machines_gone; then die "a lab is already running in $RUN"; fi
@@ -270,15 +263,14 @@ stop_machines() {
     done
 }
 
-# abandon: stops a lab that does not come up. Keeps its files for debugging, except ports, which
-# would mark it as running.
+# abandon: stops a lab that fails to start. Keeps files for debugging, except ports, which marks a
+# running lab.
 abandon() {
     stop_machines
     poll 5 machines_gone || true
     rm -f "$RUN/ports"
 }
 
-# down: powers the machines off, and stops a machine that does not react.
 down() {
     if ! machines_gone && [ -f "$RUN/ports" ]; then
         [ "$(lab_port MACHINE)" = router ] || gw 'echo o >/proc/sysrq-trigger' >/dev/null 2>&1 &
@@ -290,10 +282,9 @@ down() {
     rm -f "$RUN/ports"
 }
 
-# answers NAME: succeeds if ssh works. An image lacks the lab's key until it is set up.
+# answers NAME: succeeds if ssh works. An image has no key before the setup.
 answers() { [ -z "${LAB_IMAGE-}" ] || console_says "$1" READY; }
 
-# keep_logs NAME: saves the machines' logs under build/reports/NAME.
 keep_logs() {
     local to=$REPORTS/$1 name
     rm -rf "$to"

@@ -1,21 +1,21 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Defines the lab's paths. To be sourced; all generated files are under build/.
-# shellcheck disable=SC2034 # for those who source this
+# Paths of the lab, for sourcing. All generated files are in build/.
+# shellcheck disable=SC2034 # used by the scripts that source this file
 LAB=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 TOP=${LAB%/e2e/lab}
 BUILD=${BUILD:-$TOP/build}
 IMAGES=$BUILD/lab
 ROOT=$IMAGES/root
 REPORTS=$BUILD/reports
-# Folder of one running lab: sockets, process IDs, ports. LAB_RUN separates labs on one host.
+# Folder of a running lab: sockets, PIDs, ports. LAB_RUN separates labs on one host.
 RUN=$(realpath -m "${LAB_RUN:-$IMAGES/run.1}")
 # shellcheck source=e2e/scripts/steps.sh
 . "$TOP/e2e/scripts/steps.sh"
 die() { printf 'lab: %s\n' "$*" >&2; exit 1; }
 
-# poll SECONDS COMMAND…: repeats COMMAND until it succeeds or time runs out. Pauses grow from 0.1 s
-# to an eighth of the elapsed time, since polling takes CPU time from the awaited work.
+# poll SECONDS COMMAND…: repeats COMMAND until it succeeds or time is up. Pauses grow from 0.1 s to
+# an eighth of the elapsed time, because polling slows the work.
 poll() {
     local begun=${EPOCHREALTIME/./} end now pause
     end=$((begun + $1 * 1000000))

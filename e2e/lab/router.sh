@@ -1,16 +1,15 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Runs a router on the bench as the lab's gateway: two Ethernet ports of this machine lead to it,
-# and the peers' machine uses them. Needs the other parts, see lab.
+# Runs a router on the bench as the gateway, connected to the peers' machine by two Ethernet ports
+# of this machine. Needs the other parts; see `lab`.
 #
 # shellcheck disable=SC2034 # machines.sh uses CABLE and WHY
 #
-# LAB_ROUTER is the ssh destination before the set-up. LAB_LAN and LAB_WAN are ports: HERE, or
-# HERE:THERE if the router's own names are not lan1 and wan. All hosts of the LAN share one cable:
-# h10 and h11 untagged, h20 tagged in VLAN 20. After the set-up the router is reached through h10,
-# because this machine is in none of its VLANs.
+# LAB_ROUTER is the initial ssh destination. LAB_LAN and LAB_WAN are ports: HERE, or HERE:THERE if
+# the router's names are not lan1 and wan. All LAN hosts share a cable: h10 and h11 untagged, h20
+# tagged in VLAN 20. After the setup the router is reached through h10, because this machine is in
+# none of its VLANs.
 
-# router_ready: checks the prerequisites before anything is started.
 router_ready() {
     local port
     [ "$(id -u)" = 0 ] || die "--router needs root: frames are passed on to Ethernet ports"
@@ -21,21 +20,20 @@ router_ready() {
     router true || die "ssh $LAB_ROUTER does not work without a password; see docs/CONTRIBUTING.md"
 }
 
-# router COMMAND…: runs a command on the router before the set-up.
 router() {
     ssh -q -o BatchMode=yes -o ConnectTimeout=10 -o StrictHostKeyChecking=no \
         -o UserKnownHostsFile=/dev/null "$LAB_ROUTER" "$@"
 }
 
-# wired NAME PORT: relays frames between the peers' machine and a port unchanged, in the background.
+# wired NAME PORT: relays frames between the peers' machine and PORT in the background.
 wired() {
     ip link set dev "$2" up promisc on mtu 1508
-    # Frames must be relayed as received, so GRO and LRO are off.
+    # Relay frames unmerged.
     ethtool -K "$2" gro off lro off >/dev/null 2>&1 || true
     setpriv --pdeathsig KILL "$LAB/wire" "$2" "$1.wire" "$1.peers" 2>"$1.frames" &
 }
 
-# router_cable CABLE: sets CABLE to QEMU's arguments; all LAN cables are joined by a hub.
+# router_cable CABLE: sets CABLE to QEMU's arguments; a hub joins the LAN cables.
 router_cable() {
     local name=lan
     [ "$1" != wan ] || name=wan
@@ -51,7 +49,7 @@ router_cable() {
     esac
 }
 
-# keep_router: runs as the parent of the peers' machine and of the wires.
+# keep_router: parent process of the peers' machine and the relays.
 keep_router() {
     echo $$ >"$RUN/keeper.pid"
     cd "$RUN" || return
@@ -59,7 +57,7 @@ keep_router() {
     wired lan "${LAB_LAN%%:*}"
     wired wan "${LAB_WAN%%:*}"
     machine peers 2 384 1 on
-    # `alive gateway` needs a process, and a router has none here.
+    # `alive gateway` needs a process.
     cp peers.pid gateway.pid
     wait "$(cat peers.pid)" || true
     end_children
@@ -72,23 +70,22 @@ router_devices() {
     printf '%s\n' "$(there "$LAB_LAN" lan1)" "$(there "$LAB_WAN" wan)" | sort | xargs
 }
 
-# router_set_up: makes the router the lab's gateway with the set-up program for images.
 router_set_up() {
     poll "${BOOT_LIMIT:-90}" console_says peers READY ||
         { not_up "did not come up within ${BOOT_LIMIT:-90} s (BOOT_LIMIT)" && return 1; }
     WHY="$LAB_ROUTER cannot be set up"
     router 'tar -xf - -C /' <"$IMAGES/medium.tar" || return
-    # The set-up changes the router's addresses, which breaks this connection, so run it detached.
+    # Detached, because the setup changes the router's addresses.
     router "LAB_CONSOLE=/tmp/lab.console LAB_LAN=$(there "$LAB_LAN" lan1) \
         LAB_WAN=$(there "$LAB_WAN" wan) setsid sh /lab/setup </dev/null >/tmp/lab.errors 2>&1 &" ||
         return
     through_h10 GW_SSH 22 && through_h10 GW_HTTP 80
 }
 
-# router_words: saves the messages of the set-up as the gateway's console.
+# router_words: saves the setup's messages as the gateway's console.
 router_words() { gw cat /tmp/lab.console >"$RUN/gateway.console" 2>/dev/null || true; }
 
-# through_h10 NAME PORT: opens a port of this machine that leads to the gateway's through h10.
+# through_h10 NAME PORT: opens a host port that leads to the gateway's PORT through h10.
 through_h10() {
     local socket=/run/$1.sock port
     peers "ip netns exec h10 setsid socat UNIX-LISTEN:$socket,fork,unlink-early \

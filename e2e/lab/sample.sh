@@ -1,35 +1,32 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Builds a disk image to test --image where OpenWrt cannot be built: the lab's own gateway on a disk
-# laid out like OpenWrt's for a PC. Needs paths.sh and images.sh.
-#
-#   sector 0    boot.img and the partition table       sector 1…   GRUB's core image
-#   1  ext2 "kernel": /boot/grub/grub.cfg, kernel      2  Debian    3  the layer over it, both erofs
-#
-# It starts like OpenWrt's first boot: OpenWrt's port names, 192.168.1.1 on a bridge, a shell
-# without password on the serial console, no ssh key.
+# Builds a disk image to test --image without OpenWrt's build: the lab's gateway on a disk laid out
+# like OpenWrt's for a PC. Needs paths.sh and images.sh.
+# sector 0: boot.img and partition table; sector 1…: GRUB's core image
+# partition 1: ext2 "kernel" with /boot/grub/grub.cfg; 2: Debian; 3: the layer (both erofs)
+# Boots like OpenWrt's first boot: OpenWrt's port names, 192.168.1.1 on a bridge, a shell without
+# password on the serial console, no ssh key.
 
 GRUB=${GRUB:-/usr/lib/grub/i386-pc}
 GRUB_MODULES="biosdisk part_msdos ext2 linux normal configfile serial terminal echo"
 
-# Builds the gateway's layer plus the sample's own files.
 sample_layer() {
     local root=$IMAGES/stage.sample
     rm -rf "$root"
     stage_gateway "$root"
-    # Without fastpathd-ebpf, because loading its programs takes longest in emulation.
+    # Omit fastpathd-ebpf: loading its programs is slow in emulation.
     rm -rf "$root/usr/libexec/fastpath-bpf" "$root/lib/bpf"
     install_package "$TOP/feeds/fastpath-base" "$root"
     cp -a "$LAB/sample/." "$root/"
     rm -f "$root/etc/config/firewall" "$root/root/.ssh/authorized_keys"
     ln -s /etc/dropbear/authorized_keys "$root/root/.ssh/authorized_keys"
-    # Only root exists, without a password, as after a first boot.
+    # Only root, without a password, as at a first boot.
     sed -i '/^viewer:/d' "$root/etc/passwd" "$root/etc/group" "$root/etc/shadow"
     sed -i 's/^root:[^:]*:/root::/' "$root/etc/shadow"
     seal sample "$root"
 }
 
-# sectors FILE: prints the file's length in sectors, rounded up to more whole MiB than it needs.
+# sectors FILE: prints the size in sectors, rounded up to MiB with at least one byte to spare.
 sectors() { echo $((($(stat -c %s "$1") / 1048576 + 1) * 2048)); }
 
 sample_boot() {
@@ -48,13 +45,13 @@ write_at() {
     dd if="$2" of="$3" bs=1M oflag=seek_bytes seek=$(($1 * 512)) conv=notrunc,sparse status=none
 }
 
-# little NUMBER: prints a 32-bit number as escaped little-endian bytes.
+# little NUMBER: prints 32 bits as escaped little-endian bytes.
 little() {
     printf '\\x%02x\\x%02x\\x%02x\\x%02x' $(($1 & 255)) $(($1 >> 8 & 255)) \
         $(($1 >> 16 & 255)) $(($1 >> 24))
 }
 
-# partition START SECTORS: prints a partition entry of type Linux, without CHS addresses.
+# partition START SECTORS: prints a partition entry of type Linux without CHS addresses.
 partition() { printf '%b' "\\x00\\xfe\\xff\\xff\\x83\\xfe\\xff\\xff$(little "$1")$(little "$2")"; }
 
 build_sample() {

@@ -1,13 +1,12 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Runs the lab as one user-mode Linux machine: a process with one CPU, without emulation. Gateway
-# and peers are namespaces of it (uml/init). Needs the other parts, see lab.
-#
-# $RUN holds machine (kernel messages), gateway.console, peers.console, control (a pipe with
-# arguments for uml/init), and NAME.ssh and NAME.http (sockets in front of the machine's ports).
+# and peers are namespaces (uml/init). Needs the other parts; see `lab`.
+# $RUN has machine (kernel messages), gateway.console, peers.console, control (pipe with arguments
+# for uml/init), and NAME.ssh and NAME.http (sockets of the machine's ports).
 
-# uml_folder: prints the folder of the kernel, named by configuration and versions. All clones share
-# it under FASTPATH_CACHE if that is set.
+# uml_folder: prints the kernel's folder, named by configuration and versions. All clones share it
+# if FASTPATH_CACHE is set.
 uml_folder() {
     local key
     key=$({
@@ -17,10 +16,9 @@ uml_folder() {
     echo "${FASTPATH_CACHE:-$IMAGES}/uml-${key:0:16}"
 }
 
-# uml_apt COMMAND…: runs apt with only the archives of the machines' release.
 uml_apt() { apt_in "$IMAGES/uml.apt" "$@"; }
 
-# uml_sources: prints apt sources. Point releases move some versions to the security archive.
+# uml_sources: prints apt sources. Point releases may exist only in the security archive.
 uml_sources() {
     local mirror suite
     mirror=$(debian_mirror)
@@ -31,8 +29,8 @@ uml_sources() {
         sed -n '1s/.*/deb & trixie-security main/p'
 }
 
-# uml_versions: records the versions of the packages when the machines' root is new: the kernel as a
-# program, its sources, and the C library it requires.
+# uml_versions: records package versions when the machines' root is new: the kernel as a program,
+# its sources, and its C library.
 uml_versions() {
     local dir=$IMAGES/uml.apt kernel package
     rm -rf "$dir"
@@ -44,17 +42,16 @@ uml_versions() {
     for package in user-mode-linux libc6; do
         uml_apt apt-cache show --no-all-versions "$package" | sed -n "s/^Version: /$package=/p"
     done >"$IMAGES/uml.packages.new"
-    # Sources of another version rarely fit, see check_uml.
+    # Other versions of the sources rarely fit; see check_uml.
     echo "linux-source-$(cut -d . -f 1,2 <<<"$kernel")=$kernel" >>"$IMAGES/uml.packages.new"
     mv "$IMAGES/uml.packages.new" "$IMAGES/uml.packages"
     cp "$IMAGES/base.stamp" "$IMAGES/uml.asked"
 }
 
-# built: prints the paths of the modules that are built from source.
 built() { list "$LAB/uml/modules" | sed -n '\|/|p'; }
 
-# build_uml FOLDER: builds kernel, modules and C library. Debian's kernel lacks only modules, mostly
-# of netfilter, and building those takes a tenth of the time of a whole kernel.
+# build_uml FOLDER: builds kernel, modules and C library. Only modules missing in Debian are
+# compiled, mostly netfilter's, in a tenth of the time of a kernel.
 build_uml() {
     local work=$1.new release package source make
     rm -rf "$work"
@@ -64,7 +61,7 @@ build_uml() {
     for package in user-mode-linux libc6; do
         dpkg-deb -x "$work/$package"_*.deb "$work/$package"
     done
-    # Excludes unused folders and all drivers except WireGuard: a quarter of the files remains.
+    # Omit unused folders and all drivers but WireGuard, three quarters of the files.
     dpkg-deb --fsys-tarfile "$work"/linux-source-*.deb |
         tar -xO --wildcards '*/linux-source-*.tar.xz' | xz -dc -T0 |
         tar -x -C "$work" --exclude='*/drivers/[!n]*.[ch]' --exclude='*/drivers/n[!e]*.[ch]' \
@@ -75,7 +72,7 @@ build_uml() {
     release=$(basename "$work"/user-mode-linux/usr/lib/uml/modules/*)
     zcat "$work/user-mode-linux/usr/share/doc/user-mode-linux/config.gz" |
         cat - "$LAB/uml/config" >"$work/built/.config"
-    # Symbols exported by the kernel program are unknown here, so modpost must only warn.
+    # modpost must only warn about symbols of the kernel program.
     make=(make -s -C "$source" ARCH=um O="$work/built" -j "$(nproc)" KBUILD_MODPOST_WARN=1)
     "${make[@]}" olddefconfig
     uml_lacks "$work/built/.config"
@@ -91,18 +88,17 @@ build_uml() {
     rm -rf "$work"
 }
 
-# uml_modules WORK RELEASE: puts the modules into WORK/done/uml, to be laid over a root.
 uml_modules() {
     local packaged=$1/user-mode-linux/usr/lib/uml/modules/$2 to=$1/done/uml/usr/lib/modules/$2
     local name ours
-    # A subfolder, since in OpenWrt's flat folder the daemon would search for modules.
+    # A subfolder, because the daemon searches OpenWrt's flat folder for modules.
     mkdir -p "$to/kernel" "$1/lib"
     ln -s "${packaged%/*}" "$1/lib/modules"
     # shellcheck disable=SC2046 # one module per word
     modprobe -d "$1" -S "$2" --show-depends -a $(list "$LAB/uml/modules" | sed '\|/|d') |
         awk '$1 == "insmod" { print $2 }' | sort -u | xargs cp -t "$to/kernel"
     ours=$(built | sed 's|.*/||')
-    # Modules of Debian that depend on our builds would expect Debian's structures.
+    # Debian's modules must not depend on our builds, whose structures may differ.
     for name in $(modinfo -F depends "$to"/kernel/*.ko | tr , ' '); do
         ! grep -qx "$name" <<<"$ours" || { echo "$name is built, its users are not" && return 1; }
     done
@@ -111,7 +107,6 @@ uml_modules() {
     depmod -b "$1/done/uml/usr" "$2"
 }
 
-# uml_lacks CONFIG: fails if olddefconfig dropped a requested option because of its dependencies.
 uml_lacks() {
     local option status=0
     while read -r option; do
@@ -120,7 +115,7 @@ uml_lacks() {
     return "$status"
 }
 
-# uml_initrd FILE FOLDER: writes an archive that extends the other initrd.
+# uml_initrd FILE FOLDER: writes an archive that extends the initrd.
 uml_initrd() {
     local root=$1.stage
     rm -rf "$root"
@@ -133,14 +128,13 @@ uml_initrd() {
     rm -rf "$root"
 }
 
-# uml_state FOLDER: builds a library that the kernel needs on CPUs with AMX, see uml/xstate.c.
 uml_state() {
     gcc -O2 -Wall -Wextra -Werror -shared -fPIC -o "$1/xstate.so.new" "$LAB/uml/xstate.c" &&
         mv "$1/xstate.so.new" "$1/xstate.so"
 }
 
-# check_uml FOLDER: tests whether the modules fit the kernel. One additional member of a structure
-# breaks them, and the stable series has such changes.
+# check_uml FOLDER: tests whether the modules fit the kernel: the stable series sometimes changes
+# structures.
 check_uml() {
     local work=$1.check
     rm -rf "$work"
@@ -174,8 +168,8 @@ image_uml() {
     uml_initrd "$IMAGES/uml.cpio" "$folder"
 }
 
-# front NAME.KIND PORT: opens a port of this machine that leads to the user-mode machine's. A socket
-# in the file system joins the two networks.
+# front NAME.KIND PORT: opens a host port that leads to the machine's PORT. A socket file connects
+# the two network namespaces.
 front() {
     local address=10.0.2.15
     [ "${1%.*}" = gateway ] || address=10.0.2.16
@@ -184,9 +178,8 @@ front() {
         "UNIX-CONNECT:$1" 2>"$1.listen" &
 }
 
-# own_cpu: prints one of the CPUs this process may use, selected by LAB_CPU or at random. The kernel
-# and its traced processes alternate, and on two CPUs each switch waits for a wake-up, which makes
-# starting a program five times slower.
+# own_cpu: prints a permitted CPU, LAB_CPU or a random one. The kernel and its traced processes
+# alternate; on two CPUs each switch waits for a wake-up, and programs start five times more slowly.
 own_cpu() {
     local from to cpus=()
     while IFS=- read -r from to; do
@@ -195,7 +188,7 @@ own_cpu() {
     echo "${cpus[${LAB_CPU:-RANDOM} % ${#cpus[@]}]}"
 }
 
-# machine_uml: starts the machine in the background; it ends when one side powers off.
+# machine_uml: starts the machine in the background. It ends when gateway or peers power off.
 machine_uml() {
     local name layer layers=() nets=() number=0 mac whole=
     for name in gateway peers; do
@@ -208,7 +201,7 @@ machine_uml() {
         fi
         layers+=("ubd${number}r=$layer.erofs")
     done
-    # A second disk, on which tests examine other states of the first.
+    # Second disk, on which tests inspect copies of the first.
     truncate -s 512M second.disk
     # shellcheck disable=SC2086 # a word or none
     "${INSIDE[@]}" taskset -c "$(own_cpu)" "$LAB/uml/run" "$(uml_folder)" quiet panic=-1 $whole \
@@ -223,28 +216,27 @@ machine_uml() {
 own_network() { [ "$(readlink "/proc/$SPACE/ns/net")" != "$(readlink /proc/self/ns/net)" ]; }
 end_children() { jobs -p | xargs -r kill 2>/dev/null; }
 
-# end_group: kills the process group of a machine that has ended. A process that was about to be
-# traced stays stopped and keeps the lock on the disk.
+# end_group: kills the machine's process group. A process stopped before being traced would keep the
+# lock of the disk.
 end_group() {
     kill -KILL -- "-$(cat gateway.pid)" 2>/dev/null || true
     poll 30 unlocked gateway.disk || true
 }
 unlocked() { ! grep -q ":$(stat -c %i "$1") " /proc/locks; }
 
-# keep_uml: runs as the parent of the machine, and both end together.
 keep_uml() {
     echo $$ >"$RUN/keeper.pid"
     cd "$RUN" || return
     trap 'end_children; exit 1' TERM INT
     local alone=(unshare --net) enter=(--net)
-    # Another user becomes root in a user namespace.
+    # Without root, use a user namespace.
     [ "$(id -u)" = 0 ] || { alone+=(--map-root-user) && enter+=(--user --preserve-credentials); }
     "${alone[@]}" setpriv --pdeathsig KILL sleep infinity &
     SPACE=$!
     poll 5 own_network
-    # Runs commands in the network namespace that only this lab's machine and its sockets use.
+    # Network namespace of this lab's machine and its sockets.
     INSIDE=(nsenter -t "$SPACE" "${enter[@]}" setpriv --pdeathsig KILL)
-    # The machine's driver drops GSO packets, which would have to be retransmitted.
+    # The machine's driver drops GSO packets.
     "${INSIDE[@]}" ip -b - <<END
 tuntap add gateway mode tap
 tuntap add peers mode tap
@@ -265,8 +257,7 @@ END
         machine_uml
         wait "$(cat gateway.pid)" || true
         end_group
-        on_again || break
-        # Discard the consoles of the previous boot.
+        is_rebooting || break
         rm -f gateway.console peers.console
         wait_for_power
     done
@@ -274,5 +265,5 @@ END
     wait
 }
 
-# fronted MACHINE KIND: prints the port in front of it once socat has logged it.
+# fronted MACHINE KIND: prints the host port once socat has logged it.
 fronted() { sed -n 's/.* listening on .*:\([0-9]*\)$/\1/p' "$RUN/$1.$2.listen" 2>/dev/null; }

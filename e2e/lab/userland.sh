@@ -1,20 +1,17 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Runs OpenWrt's own userland as the lab's gateway on Debian's kernel. Needs paths.sh and images.sh.
-#
-# LAB_ROOT names a folder with procd, netifd, firewall4, rpcd, uhttpd, LuCI, base-files and the
-# dependencies of fastpath's packages, built for this machine's architecture. The lab adds our
-# packages like an image build, and flat, uncompressed kernel modules as in OpenWrt. It boots like
-# an initramfs image without a writable partition; the last init script then runs the set-up of
-# image.sh.
+# Runs OpenWrt's userland as the gateway on Debian's kernel. Needs paths.sh and images.sh.
+# LAB_ROOT is a folder with procd, netifd, firewall4, rpcd, uhttpd, LuCI, base-files and the
+# dependencies of our packages, for this machine's architecture. The lab adds our packages like an
+# image build, and a flat folder of uncompressed kernel modules as in OpenWrt. It boots like an
+# initramfs image without a writable partition; the last init script runs the setup of image.sh.
 
-# Modules that tests load themselves, or that no router loads at boot.
-LEFT_UNLOADED="nf_conntrack_ftp nf_nat_ftp pktgen dummy ifb"
+# Modules that tests load, or that routers do not load at boot.
+NOT_AT_BOOT="nf_conntrack_ftp nf_nat_ftp pktgen dummy ifb"
 
-# userland: prints the image's path without suffix, different for each LAB_ROOT.
+# userland: prints the image's path without suffix, distinct per LAB_ROOT.
 userland() { echo "$IMAGES/openwrt.$(printf %s "$LAB_ROOT" | sha256sum | cut -c 1-8)"; }
 
-# userland_ready FOLDER: fails unless the lab can boot it.
 userland_ready() {
     local file
     for file in sbin/init sbin/procd lib/functions.sh etc/openwrt_release bin/busybox; do
@@ -24,7 +21,6 @@ userland_ready() {
     [ "$(id -u)" = 0 ] || die "--root needs root: its own shell adds users and init scripts"
 }
 
-# add_modules ROOT: adds modules of Debian's kernel.
 add_modules() {
     local release from to
     release=$(cat "$IMAGES/kernel.release")
@@ -34,17 +30,17 @@ add_modules() {
     mkdir -p "$to" "$1/etc/modules.d" "$1/etc/modules-boot.d"
     cp "$from"/*.ko "$to/"
     # shellcheck disable=SC2086 # a pattern each
-    list "$LAB/guest/modules" | grep -vxF "$(printf '%s\n' $LEFT_UNLOADED)" |
+    list "$LAB/guest/modules" | grep -vxF "$(printf '%s\n' $NOT_AT_BOOT)" |
         tr - _ | tee "$1/etc/modules.d/00-lab" >"$1/etc/modules-boot.d/00-lab"
 }
 
-# in_userland ROOT COMMAND: runs a command in the root's own shell, as an image build does.
+# in_userland ROOT COMMAND: runs COMMAND in the root's shell, like an image build.
 in_userland() {
     chroot "$1" /usr/bin/env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin IPKG_INSTROOT=/ /bin/sh -c "$2"
 }
 
-# keeps ROOT PACKAGE: lists the conffiles from stdin as files that sysupgrade keeps, in the format
-# of a package build (include/package-pack.mk).
+# keeps ROOT PACKAGE: registers the conffiles on stdin with sysupgrade, like a package build
+# (include/package-pack.mk).
 keeps() {
     local file
     mkdir -p "$1/lib/upgrade/keep.d"
@@ -58,11 +54,9 @@ keeps() {
     done
 }
 
-# add_packages ROOT: installs our packages with their users, and enables their init scripts.
 add_packages() {
     local root=$1 name known
     known=$(ls "$root/etc/init.d")
-    # /var is a link to /tmp.
     mkdir -p "$root/tmp/lock"
     install -D "$PROGRAMS/fastpath" "$IMAGES/stage.bin/bin/fastpath"
     install -D -m 644 "$OBJECT" "$IMAGES/stage.build/fastpathd/fastpath.o"
@@ -86,7 +80,6 @@ add_packages() {
     rm -rf "$root/usr/lib/lab" "$root/tmp/lock" "$IMAGES/stage.bin" "$IMAGES/stage.build"
 }
 
-# add_limits ROOT: sets kernel limits of kmod-nf-conntrack and of our profiles.
 add_limits() {
     cat >"$1/etc/sysctl.d/90-lab.conf" <<'END'
 net.netfilter.nf_conntrack_tcp_timeout_established=7440
@@ -94,7 +87,6 @@ kernel.kptr_restrict=1
 END
 }
 
-# add_set_up ROOT: installs the set-up of an image as the last service.
 add_set_up() {
     tar -xf "$IMAGES/medium.tar" -C "$1"
     install -m 755 "$LAB/openwrt/set-up.init" "$1/etc/init.d/lab"
@@ -109,7 +101,7 @@ build_openwrt() {
     add_packages "$stage"
     add_limits "$stage"
     add_set_up "$stage"
-    # OpenWrt numbers ports in order of discovery; the tests use fixed names.
+    # OpenWrt names ports in order of discovery.
     install -D -m 644 "$LAB/openwrt/preinit-ports" "$stage/lib/preinit/02_lab_ports"
     rm -f "$1.new"
     mkfs.erofs --quiet -x-1 -T 0 "$1.new" "$stage"
@@ -126,7 +118,7 @@ image_openwrt() {
             "$TOP/feeds/fastpath-base" "$TOP/feeds/fastpath" "$TOP/feeds/fastpath-metrics" \
             "$TOP/luci-app-fastpath" "$TOP/suricata-pkg" \
             "$PROGRAMS/fastpath"
-        # For files that the lab does not build, names, sizes and times suffice.
+        # Names, sizes and times identify files that the lab does not build.
         find "$LAB_ROOT" -printf '%P %m %s %T@ %l\n' | sort
     } | sha256sum)
     made=$(userland)
@@ -137,7 +129,6 @@ image_openwrt() {
     printf '%s' "$hash" >"$made.stamp"
 }
 
-# Sets BOOT to QEMU's arguments for the gateway, see initramfs.
 # shellcheck disable=SC2034 # machines.sh uses BOOT
 userland_boot() {
     local shared="format=raw,readonly=on,file.locking=off"

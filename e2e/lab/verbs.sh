@@ -1,8 +1,8 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Verbs for scripts and interactive use: `. e2e/lab/verbs.sh`, then `gw nft list tables` or `h10
-# ping -c 1 10.10.20.10`. Arguments are joined by spaces and run by the machine's shell. LAB_RUN
-# names the running lab, as in lab itself.
+# ping -c 1 10.10.20.10`. The machine's shell runs the arguments, joined by spaces. LAB_RUN selects
+# the running lab.
 # shellcheck source=e2e/lab/paths.sh
 [ -n "${RUN-}" ] || . "$(dirname "${BASH_SOURCE[0]}")/paths.sh"
 
@@ -11,7 +11,6 @@ lab_port() {
     sed -n "s/^$1=//p" "$RUN/ports"
 }
 
-# on PORT-NAME COMMAND…: runs a command over a persistent connection to the machine.
 on() {
     local port
     port=$(lab_port "$1") || return 1
@@ -22,18 +21,17 @@ on() {
         -i "$IMAGES/id" -p "$port" root@127.0.0.1 "$@"
 }
 
-# The path of a socket is limited to 108 bytes, so do not put it into the build folder.
+# Not in the build folder, because socket paths are limited to 108 bytes.
 control_path() { echo "${TMPDIR:-/tmp}/fastpath-lab.$UID.$1"; }
 
-# h30_port tagged|untagged|lease|off: connects h30 to VLAN 30 on lan3.
 h30_port() { peers ip netns exec h30 /lab/guest-port "$1"; }
 
 quoted() { printf '%q' "$*"; }
 
 gw() { on GW_SSH "$@"; }
 
-# pids NAME: prints the gateway's PIDs of that name; fails without one. BusyBox's `pgrep -x`
-# compares the path of the program instead.
+# pids NAME: prints the gateway's PIDs with that name; fails without any. BusyBox's `pgrep -x`
+# compares the whole path.
 pids() { gw "grep -lxs '$1' /proc/[0-9]*/comm" | cut -d / -f 3 | grep .; }
 no_pids() { ! pids "$1" >/dev/null; }
 
@@ -44,11 +42,11 @@ h11() { peers ip netns exec h11 sh -c "$(quoted "$@")"; }
 h30() { peers ip netns exec h30 sh -c "$(quoted "$@")"; }
 isp() { peers ip netns exec isp sh -c "$(quoted "$@")"; }
 
-# our_table: prints the handle of the daemon's table, which changes each time the daemon loads it.
+# our_table: prints the handle of the daemon's table, which changes with each load.
 our_table() { gw nft -a list table inet fastpath | sed -n '1s/.* # handle //p' | grep .; }
 
-# rules_are_read [HANDLE]: succeeds once the table has another handle and the daemon has read all
-# rules. The daemon offloads nothing before that.
+# rules_are_read [HANDLE]: succeeds if the table has another handle and the daemon has read all
+# rules, without which it offloads nothing.
 rules_are_read() {
     [ "$(our_table)" != "${1-}" ] &&
         gw '! nft list table inet fastpath | grep -q "are being read"'
@@ -56,19 +54,15 @@ rules_are_read() {
 
 lab_url() { echo "http://127.0.0.1:$(lab_port GW_HTTP)/fastpath/"; }
 
-# wait_for SECONDS COMMAND…: repeats COMMAND until it succeeds; fails at the deadline.
 wait_for() {
     poll "$@" >/dev/null 2>&1 || { shift; echo "timed out: $*" >&2; return 1; }
 }
 
-# monitor gateway|peers COMMAND: runs a command of QEMU's monitor.
 monitor() {
     (cd "$RUN" && printf '%s\n' "$2" | socat -t 0.5 - "UNIX-CONNECT:$1.monitor") | tr -d '\r'
 }
 
-# Faults:
 
-# cable lan1|lan2|lan3|wan on|off: changes the link state at both ends.
 cable() { set_links "$2" "$1"; }
 cables_on() { set_links on lan1 lan2 lan3 wan; }
 
@@ -81,7 +75,7 @@ set_links() {
             return
             ;;
         router)
-            # Cables of a router stay plugged in.
+            # A router's cables are plugged in.
             [ "$state" = off ] || return 0
             echo "skipped: a router's cables have to be pulled manually"
             return 77
@@ -92,38 +86,38 @@ set_links() {
     monitor peers "$lines" >/dev/null
 }
 
-# instance ACTION NAME: acts on a process of the gateway, see /usr/libexec/lab/instance there. For
-# an unsupported action prints `skipped: …` and exits with 77, which skips the test.
+# instance ACTION NAME: controls a process of the gateway; see its /usr/libexec/lab/instance.
+# Unsupported actions print `skipped: REASON` and exit with 77, which skips the test.
 instance() { gw /usr/libexec/lab/instance "$@"; }
 
-# pppoe_end [KILL|TERM]: breaks or terminates the session; pppd reconnects.
+# pppoe_end [KILL|TERM]: kills or terminates pppd, which reconnects.
 pppoe_end() { local signal=${1:-KILL}; instance "${signal,,}" pppoe-wan; }
 
-# Ends the daemon or the ubus broker; its supervisor restarts it.
+# The supervisor restarts the daemon or the bus.
 kill_daemon() { instance kill fastpathd; }
 restart_broker() { instance term broker; }
 
-# keeps_what_is_written: succeeds if the gateway has a disk; else reports the test as skipped.
-keeps_what_is_written() {
+# need_gateway_disk: succeeds if the gateway has a disk; otherwise skips the test.
+need_gateway_disk() {
     # shellcheck disable=SC2153 # set by lab
     [ ! -f "$RUN/gateway.disk" ] || return 0
     echo "skipped: this gateway has no disk of the lab's, so it forgets all when its power is cut"
     return 77
 }
 
-# cut_power [gw]: cuts the power; flushed data stays on the disk. power_on [gw]: boots from the disk
-# with the same ports.
+# cut_power [gw]: cuts the power; only flushed data survives. power_on [gw]: boots with the same
+# ports.
 cut_power() {
-    keeps_what_is_written || return
+    need_gateway_disk || return
     local pid
     pid=$(cat "$RUN/gateway.pid")
     : >"$RUN/gateway.off"
     kill -KILL "$pid"
     rm -f "$RUN/gateway.console" "$(control_path "$(lab_port GW_SSH)")"
-    # User-mode labs are one machine, so a power cut also stops the peers.
+    # User-mode labs are one machine, so the peers stop, too.
     [ "$(lab_port MACHINE)" != uml ] ||
         rm -f "$RUN/peers.console" "$(control_path "$(lab_port PEERS_SSH)")"
-    # Otherwise the lab would take the power cut for the machine's regular end.
+    # Without this the lab would treat the power cut as the machine's regular end.
     poll 60 test -e "$RUN/gateway.waits" ||
         { echo "the lab does not see that the gateway is off" >&2; return 1; }
 }

@@ -33,7 +33,7 @@ const order = [
   'alert',
 ];
 
-/** Objects implemented by a program that rpcd runs for each call; each has a folder of schemas. */
+/** Objects of rpcd's exec plug-ins; each has a folder of schemas. */
 const plugins = {
   access: ['begin', 'login', 'hash'],
   change: ['get', 'check', 'apply', 'confirm', 'revert', 'pending', 'list', 'undo'],
@@ -48,7 +48,6 @@ function refName(schema) {
   return schema.$ref?.split('/').pop();
 }
 
-/** Returns a short form of the type; shared types become links to their section. */
 function typeOf(schema) {
   const ref = refName(schema);
   if (ref) return `[${ref}](#${ref.toLowerCase()})`;
@@ -67,7 +66,7 @@ function limits(schema) {
   return parts.join(', ');
 }
 
-/** Returns one row per field; fields of nested objects follow with dotted names. */
+/** Returns a row per field. Fields of nested objects follow with dotted names. */
 function rows(schema, prefix = '') {
   const lines = [];
   for (const [name, field] of Object.entries(schema.properties ?? {})) {
@@ -133,7 +132,7 @@ function typesOf(name) {
   return [`## Types of fastpath.${name}`, '', ...types];
 }
 
-/** Example of a login by a program; `e2e/tests/vm/api.sh` runs these lines. */
+/** Example of a login by a program, executed by `e2e/tests/vm/api.sh`. */
 const FIRST_CALL = `
 \`\`\`sh
 router=http://192.168.1.1 user=root password=secret

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // Compares the commands in the usage of ./build.sh and in the documentation with the tests, which
-// name a command in a comment `@runs ./build.sh COMMAND OPTION…`.
-//   commands.mjs missing    prints commands and options without a test or that do not exist
-//   commands.mjs selects    prints the arguments of documented `e2e/tests/run` lines, one per line
+// declare commands in comments `@runs ./build.sh COMMAND OPTION…`.
+// commands.mjs missing: prints unknown commands and options, and those without a test
+// commands.mjs selects: prints the arguments of documented `e2e/tests/run` lines, one per line
 import { execFileSync, spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -20,10 +20,10 @@ const tracked = (...patterns) =>
 const read = (path) => readFileSync(join(top, path), 'utf8');
 const options = (text) => [...new Set(text.match(/(?<![\w-])--[a-z][a-z-]*/g) ?? [])];
 
-/** Commands that print their own usage when they are called without arguments. */
+/** Commands that print their usage without arguments. */
 const OWN_USAGE = ['packages', 'firmware', 'feed', 'sources'];
 
-/** Returns the subcommands (`bench shape`, `shell gw`) and options of each command in the usage. */
+/** Returns subcommands (`bench shape`, `shell gw`) and options of each command in the usage. */
 function usage() {
   const found = new Map();
   let name;
@@ -42,7 +42,6 @@ function usage() {
   return found;
 }
 
-/** Splits a command line; words that are not in the usage are arguments. */
 function parsed(line, known) {
   const [name, ...rest] = line.trim().split(/\s+/);
   return {
@@ -102,7 +101,7 @@ function missing() {
     words.every((word) => run.words.includes(word)) &&
     options.every((option) => run.options.includes(option));
   for (const command of wanted) {
-    // Every run of a kind is already a test of plain `test`.
+    // Every run of a kind tests plain `test`.
     if (command.name === 'test' && command.options.length === 0) continue;
     const { name, words, options } = command;
     if (!runs.some((run) => covers(run, command))) {
@@ -112,7 +111,7 @@ function missing() {
   return [...faults];
 }
 
-/** Leaves out lines with placeholders (`-g NAME`) or tags. In a table `|` is written `\|`. */
+/** Omits lines with placeholders (`-g NAME`) or tags. Tables write `|` as `\|`. */
 function selects() {
   return tracked('*.md')
     .flatMap((page) => [...read(page).matchAll(/e2e\/tests\/run ([a-z,]+ [^`#\n]*)/g)])

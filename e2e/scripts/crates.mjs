@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Checks the crates of Cargo.lock: one registry with checksums, one version each, a licence
-// suitable for tools. profiles/sources applies stricter rules to crates in our programs. CRATES_TOP
-// names another tree.
+// Checks the crates in Cargo.lock: one registry, checksums, one version each, licences acceptable
+// for tools. profiles/sources is stricter for linked crates. CRATES_TOP selects another tree.
 import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -19,7 +18,7 @@ function locked() {
   });
 }
 
-/** Returns foreign crates that are from elsewhere than the registry, or have no checksum. */
+/** Returns crates from outside the registry or without a checksum. */
 function sources(packages) {
   const foreign = packages.filter(({ source }) => source !== undefined);
   const registry = foreign.find(({ source }) => source.startsWith('registry+'))?.source;
@@ -38,7 +37,6 @@ function duplicates(packages) {
   return several.map(([name, all]) => `${name} is there in ${all.join(', ')}`);
 }
 
-/** Returns the crates with a licence that is not accepted even for tools. */
 function licences() {
   if (!existsSync(join(FOLDER, 'Cargo.toml'))) return [];
   const args = ['metadata', '--locked', '--format-version', '1'];

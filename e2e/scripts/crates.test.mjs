@@ -9,7 +9,6 @@ import { test } from 'node:test';
 const REGISTRY = 'source = "registry+https://registry.example"\nchecksum = "ab"\n';
 const OWN = ['own', '1.0.0', ''];
 
-/** Runs the check on a Cargo.lock with these packages: name, version, further lines. */
 function checked(packages) {
   const top = mkdtempSync(join(tmpdir(), 'crates-'));
   const folder = join(top, 'feeds/fastpathd/src');

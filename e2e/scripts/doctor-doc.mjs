@@ -14,7 +14,6 @@ const [begin, end] = ['<!-- checks -->', '<!-- end of checks -->'];
 
 const cell = (text) => text.replaceAll('|', '\\|');
 
-/** Returns the row of a check, with the titles and fixes of all its cases. */
 function row(id, texts, all) {
   const cases = Object.keys(all).filter((key) => key.startsWith(`${id}/`));
   const titles = [texts.title, ...cases.map((key) => all[key].title)].filter(Boolean);

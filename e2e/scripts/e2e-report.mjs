@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Writes build/reports/e2e.json: results of the lab's tests and of the pictures, and the tests of
-// each fault (tag @fault:NAME).
-//   --strict  fails unless all tests of faults have passed in this build
+// Writes build/reports/e2e.json: results of the lab's tests and of the screenshots, and the tests
+// of each fault (tag @fault:NAME).
+// --strict: fails unless all tests of faults have passed in this build
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -12,7 +12,6 @@ const FAULT = '@fault:';
 const kinds = ['browser', 'snapshots', 'vm'];
 const json = (path) => JSON.parse(readFileSync(path, 'utf8'));
 
-/** Returns the kind without a suffix such as `-four` or `-timed`. */
 const kindOf = (file) => kinds.find((kind) => file === kind || file.startsWith(`${kind}-`));
 
 function results() {

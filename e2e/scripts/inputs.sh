@@ -1,18 +1,18 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Determines which files tests depend on, and whether they have changed. Needs TOP.
+# Determines the files that tests depend on, and whether they have changed. Needs TOP.
 
-# project_files FOLDER…: prints one hash over names, modes and contents of the project's files
-# there. A link counts with its target's name, a deleted file with the error message of tar.
+# project_files FOLDER…: prints a hash of names, modes and contents of the project's files. A link
+# counts by its target's name, a deleted file by tar's error.
 project_files() {
     (cd "$TOP" && git ls-files -z --cached --others --exclude-standard "$@" |
         { tar --null --verbatim-files-from -T - --no-recursion --mtime=@0 --owner=0 --group=0 \
             --numeric-owner -cf - 2>&1 || true; } | sha256sum)
 }
 
-# branch_keeps PATTERN…: succeeds if these files are unchanged since BASE, where the branch left
-# origin's main. On main BASE is the newest commit three hours older than HEAD, since several
-# commits land together. A fresh clone has no record of earlier runs to compare with.
+# branch_keeps PATTERN…: succeeds if these files are unchanged after BASE, where the branch left
+# origin's main. On main, BASE is three hours older than HEAD, because several commits land
+# together. A fresh clone has no record of earlier runs.
 branch_keeps() {
     local head made
     head=$(git -C "$TOP" rev-parse HEAD)
@@ -26,8 +26,8 @@ branch_keeps() {
         [ -z "$(git -C "$TOP" ls-files --others --exclude-standard -- "$@")" ]
 }
 
-# unneeded KIND PATTERN…: succeeds, and counts a skip, if the short tier leaves the kind out because
-# its inputs, its tests and the scripts of images are unchanged.
+# unneeded KIND PATTERN…: succeeds and counts a skip if the short tier omits the kind, because its
+# inputs, its tests and the image scripts are unchanged.
 unneeded() {
     local kind=$1
     shift

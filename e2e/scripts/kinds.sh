@@ -6,30 +6,27 @@
 SRC=$TOP/feeds/fastpathd/src
 # shellcheck source=e2e/scripts/inputs.sh
 . "$TOP/e2e/scripts/inputs.sh"
-# Regular expression of the tags that select tests; empty selects all tests of a kind.
+# Regular expression for tags of selected tests; empty for all tests of a kind.
 CHOSEN=${CHOSEN-}
 
-# count PASSED FAILED SKIPPED: adds to the totals of the closing line.
 count() {
     PASSED=$((PASSED + $1))
     FAILED=$((FAILED + $2))
     SKIPPED=$((SKIPPED + $3))
 }
 
-# check WHAT COMMAND…: runs a command as one test.
 check() {
     if step "$@"; then count 1 0 0; else count 0 1 0; fi
 }
 
-# log_of WHAT: prints the path of the log that step writes.
 log_of() { printf '%s/log/%s.log' "$BUILD" "$(printf '%s' "$1" | tr -c 'A-Za-z0-9\n' '-')"; }
 
-# sum FILE REGEX: prints the sum of the numbers in all matches, one number a match.
+# sum FILE REGEX: prints the sum of the numbers in all matches, one per match.
 sum() {
     { grep -oE "$2" "$1" || true; } | awk '{ gsub(/[^0-9]/, ""); n += $0 } END { print n + 0 }'
 }
 
-# with_bpffs COMMAND…: runs the command, for root with a private bpffs if none is mounted.
+# with_bpffs COMMAND…: runs COMMAND; for root, mounts a private bpffs if there is none.
 with_bpffs() {
     if [ "$(id -u)" = 0 ] && [ "$(stat -f -c %T /sys/fs/bpf)" != bpf_fs ]; then
         export TOP BUILD
@@ -40,13 +37,11 @@ with_bpffs() {
     "$@"
 }
 
-# skipped_kind WHY: counts a kind that cannot run here as skipped.
 skipped_kind() {
     say "skipped: $1"
     count 0 0 1
 }
 
-# skips LOG: prints and counts the lines `skipped: …` in which tests give their reason.
 skips() {
     local n
     n=$(grep -c '^skipped: ' "$1" || true)
@@ -55,8 +50,8 @@ skips() {
     SKIPPED=$((SKIPPED + n))
 }
 
-# lint WHAT "FOLDER…" COMMAND…: runs a check that depends only on the files in these folders. Skips
-# it while they are unchanged since it passed, unless AGAIN=1.
+# lint TITLE "FOLDER…" COMMAND…: runs a check of the files in these folders. Skips it if it has
+# passed with the same files, unless AGAIN=1.
 lint() {
     local what=$1 folders=$2 seen hash
     shift 2
@@ -72,7 +67,7 @@ lint() {
     [ "$FAILED" != 0 ] || { mkdir -p "${seen%/*}" && echo "$hash" >"$seen"; }
 }
 
-# Each of these uses one CPU; the compiler often leaves one idle.
+# Each check uses one CPU; the compiler often leaves one idle.
 lints() {
     PASSED=0
     FAILED=0
@@ -120,18 +115,18 @@ test_rust() {
     need_packages "network namespace tests" iproute2 nftables
     need_bpf_tools
     need_packages "checking forwarded packets" tshark
-    # The crates' tests load configurations and rules into the lab's Suricata.
+    # Crate tests load configurations and rules into the lab's Suricata.
     need_lab_tools
     "$TOP/e2e/lab/lab" root >/dev/null
     export FASTPATH_SURICATA=$TOP/e2e/lab/suricata
     local what="tests of the crates" status=0 log passed failed
-    # Tests print why they skip; cargo shows the output of a passing test only with --show-output.
+    # cargo prints the skip reasons of passing tests only with --show-output.
     step "$what" with_bpffs cargo_tests -- --show-output || status=$?
     log=$(log_of "$what")
     passed=$(sum "$log" '[0-9]+ passed')
     failed=$(sum "$log" '[0-9]+ failed')
     [ "$status" = 0 ] || [ "$failed" != 0 ] || failed=1
-    # Tests also start programs that panic on purpose, so search for panics only after a failure.
+    # Some tests start programs that panic intentionally, so search only after a failure.
     [ "$failed" = 0 ] || grep -E '^test .* FAILED$|panicked at' "$log" >>"$FAILURES" || true
     count "$passed" "$failed" "$(sum "$log" '[0-9]+ ignored')"
     skips "$log"
@@ -148,14 +143,14 @@ test_init() {
 test_packages() {
     need_packages "the packages' tests" busybox-static jq lua5.1 make openssl shellcheck
     need_promtool
-    # The daemon of the lab parses the configurations.
+    # The daemon parses the configurations.
     "$TOP/build.sh" programs
-    # With OPENWRT_ROOT a router installs the packages, which contain the page.
+    # With OPENWRT_ROOT, a router installs the packages, including the page.
     [ -z "${OPENWRT_ROOT-}" ] || "$TOP/build.sh" page
     kind_tests packages
 }
 
-# OPENWRT_DIR adds the tests that need a real tree.
+# OPENWRT_DIR adds tests that need a real tree.
 test_profiles() {
     ! unneeded profiles docs/profiles 'feeds/*/Makefile' 'suricata-pkg/[^f]*' \
         luci-app-fastpath/Makefile e2e/tests/packages/doubles \
@@ -166,13 +161,10 @@ test_profiles() {
     kind_tests profiles
 }
 
-# Tests foreign architectures and musl in a separate Debian root.
 test_cross() { kind_tests cross; }
 
-# Tests whether each kernel's verifier accepts the programs, and how they behave there.
 test_kernels() { kind_tests kernels; }
 
-# Tests the bundle of our own sources, which needs nothing of OpenWrt.
 test_sources() {
     local crates=feeds/fastpathd/src
     ! unneeded sources $crates/Cargo.lock "$crates/*Cargo.toml" ui/package-lock.json \
@@ -180,8 +172,8 @@ test_sources() {
     kind_tests sources
 }
 
-# Tests dashboards, alert rules, the Ansible collection and two gateways of the fleet bench.
-# EVERYTHING=1 (tier `all`) adds the schema of flow records, which needs an engine of 900 MB.
+# Dashboards, alert rules, the Ansible collection, and two gateways of the fleet benchmark.
+# EVERYTHING=1 (tier `all`) adds the flow records' schema, which needs an engine of 900 MB.
 test_fleet() {
     local python=$TOP/e2e/tests/fleet wanted crates=feeds/fastpathd/src/crates
     ! unneeded fleet docs/fleet docs/fleet.md docs/ipfix.csv e2e/bench/fleet \
@@ -236,7 +228,7 @@ test_sizes() {
     check "size of the program" "$TOP/e2e/scripts/static" size "$BUILD/cargo/release/fastpath"
 }
 
-# Tests that boot machines or measure run only in the tier `all` or when the kind is named.
+# Tests that boot machines or measure run in the tier `all`, or if the kind is named.
 test_commands() {
     [ "$CHOSEN" = @core ] || need_packages "a disk image that boots" grub-pc-bin e2fsprogs
     kind_tests commands
@@ -257,14 +249,12 @@ test_scale() {
     grep -v '^skipped' "$(log_of scale)" || true
 }
 
-# failures LOG: appends the failed tests to FAILURES, each with the start of its output.
 failures() {
     awk '/^  ✗/ { shown = 1; n = 0 }
         /^  (✓|…|-) / || /^== / || /^[0-9]+ passed, / { shown = 0 }
         shown && n++ < 24' "$1" >>"$FAILURES"
 }
 
-# closing LOG STATUS: adds the counts of the log's last line `N passed, N failed, N skipped`.
 closing() {
     local line passed failed skipped
     line=$(grep -E '^[0-9]+ passed, [0-9]+ failed' "$1" | tail -n 1 || true)
@@ -277,18 +267,17 @@ closing() {
     count "$passed" "$failed" "$skipped"
 }
 
-# lab_tests WHAT COMMAND…: runs a command that closes with `N passed, N failed, N skipped`.
 lab_tests() {
     local what=$1 status=0
     shift
-    # Some tests run steps that fail on purpose; these must not reach FAILURES.
+    # Steps that fail intentionally must not reach FAILURES.
     env -u FAILURES "$@" 2>&1 | tee "$(log_of "$what")" || status=$?
     failures "$(log_of "$what")"
     closing "$(log_of "$what")" "$status"
 }
 
-# kind_tests KIND [COMMAND…]: runs a kind without tests tagged @timed; the short tier leaves out
-# those tagged @long, too.
+# kind_tests KIND [COMMAND…]: runs a kind without tests tagged @timed, in the short tier also
+# without @long.
 kind_tests() {
     local kind=$1
     shift
@@ -303,8 +292,8 @@ lab_made() {
     "$TOP/build.sh" programs && "$TOP/build.sh" page && need_lab_tools && "$TOP/e2e/lab/lab" images
 }
 
-# labs_ready CPUS NAME…: boots a lab build/lab/run.NAME for each name, of type LAB_MACHINE, or uses
-# the lab that LAB_RUN names.
+# labs_ready CPUS NAME…: boots a lab build/lab/run.NAME of type LAB_MACHINE per name, or uses
+# LAB_RUN.
 labs_ready() {
     local cpus=$1 name pids=() pid
     shift
@@ -323,8 +312,8 @@ labs_ready() {
     export LABS=${LABS#:}
 }
 
-# Stops the labs of this run, after saving the machines' logs if a test failed. Without labs of this
-# run, `lab down` would stop a developer's.
+# Stops the labs of this run, saving the machines' logs after a failure. A developer's lab must not
+# be stopped.
 labs_end() {
     local lab
     for lab in "${OWN_LABS[@]}"; do
@@ -343,12 +332,12 @@ need_disk_image() {
     npm_ready "$TOP/e2e"
 }
 
-# Boots a separate lab, so that it does not disturb one that is running.
+# A separate lab does not disturb a running one.
 test_image() {
     need_disk_image
     local -x LAB_RUN=$BUILD/lab/run.image
     lab_tests image "$TOP/e2e/tests/run" image
-    # Of the VM tests, one for each distinct requirement on the gateway.
+    # A VM test per requirement on the gateway.
     if [ -f "$LAB_RUN/ports" ] || "$TOP/e2e/lab/lab" --image "$BUILD/image/sample.img" up; then
         RESULTS=image-vm PART=-image lab_tests image-vm "$TOP/e2e/tests/run" vm \
             --grep "api login|viewer may|engine off and on|cable of lan2|reconnects after KILL"
@@ -356,7 +345,7 @@ test_image() {
     "$TOP/e2e/lab/lab" down >/dev/null 2>&1 || true
 }
 
-# Runs the VM tests on a router that is reached over ssh and two Ethernet ports; a machine plays it.
+# VM tests on a router that is reached by ssh and two Ethernet ports; a machine emulates it.
 test_router() {
     [ "$(id -u)" = 0 ] || { skipped_kind "only root has networks of its own" && return; }
     need_disk_image
@@ -366,15 +355,15 @@ test_router() {
         "$BUILD/image/router.img" "$TOP/e2e/tests/router/on-board"
 }
 
-# Tests the CPU plan with four CPUs, where it has more choices than with two.
+# The CPU plan has more choices with four CPUs.
 test_cpu() {
     labs_ready 4 cpu
     PART=-four lab_tests cpu "$TOP/e2e/tests/run" vm --grep 'spec.ts cpu(-four)? '
     labs_end
 }
 
-# Runs core VM tests of what a C library does (names, time, passwords, processes), with programs
-# that are linked with musl, as in OpenWrt.
+# Core VM tests of C library features (names, time, passwords, processes), with programs linked with
+# musl as in OpenWrt.
 test_musl() {
     [ "$(id -u)" = 0 ] || { skipped_kind "only root makes the programs with musl" && return; }
     npm_ready "$TOP/e2e"
@@ -389,12 +378,11 @@ test_musl() {
         --grep-invert "$without"
 }
 
-# test_vm and test_browser run all but the timed tests.
 test_vm() { test_machines vm; }
 test_browser() { test_machines browser; }
 
-# on_labs PART KINDS ARGUMENT…: runs Playwright with these arguments in the labs that are ready,
-# then stops the labs. PART becomes part of the results' names.
+# on_labs PART KINDS ARGUMENT…: runs Playwright in the labs that are ready, then stops the labs.
+# PART is a suffix of the results' names.
 on_labs() {
     local part=$1 kinds=$2 name=${2//,/-}$1
     shift 2
@@ -403,8 +391,8 @@ on_labs() {
     labs_end
 }
 
-# user_mode: reports whether tests run in user-mode machines, which need no emulation. Fails with
-# LAB_MACHINE=qemu, with a running lab, or if Debian's archive lacks sources for its kernel.
+# user_mode: succeeds if tests can run in user-mode machines, without emulation. Fails with
+# LAB_MACHINE=qemu, with a running lab, or if Debian's archive lacks the kernel's sources.
 user_mode() {
     [ "${LAB_MACHINE:-uml}" = uml ] && [ -z "${LAB_RUN-}" ] || return 1
     LAB_MACHINE=uml lab_made && return
@@ -412,21 +400,21 @@ user_mode() {
     return 1
 }
 
-# processor_share: prints the percentage of two CPUs that two busy processes get now.
+# processor_share: prints the percentage of two CPUs that two busy processes currently get.
 processor_share() {
     local TIMEFORMAT='%R %U' spin='BEGIN { while (i < 1e8) i++ }'
     { time { awk "$spin" & awk "$spin" & wait; }; } 2>&1 |
         awk '{ printf "%d", 100 * $2 / (2 * $1) }'
 }
 
-# on_machines KINDS GREP FILE…: runs tests in three user-mode labs, and those tagged @qemu in
-# parallel in an emulated one. Uses two labs on a busy host, where three would exceed the product's
-# time limits, and two emulated labs where user mode is not available.
+# on_machines KINDS GREP FILE…: runs tests in three user-mode labs and, in parallel, the tests
+# tagged @qemu in an emulated lab. On a busy host it uses two user-mode labs, because tests in three
+# exceed their time limits. Without user mode it uses two emulated labs.
 on_machines() {
     local kinds=$1 chosen=$2 without='@timed|@four' share labs=(1 2 3)
     shift 2
     if ! user_mode; then
-        # The gateway has one CPU to forward and one to inspect.
+        # One CPU forwards, the other inspects.
         labs_ready 2 1 2
         on_labs "" "$kinds" "$@" --grep "$chosen" --grep-invert "$without"
         return
@@ -445,7 +433,7 @@ $*" begin_aside emulated
     end_aside emulated
 }
 
-# Runs the tests of NEEDING in an emulated lab. Its lines: kinds, --grep, --grep-invert, files.
+# Runs the tests in NEEDING in an emulated lab. Lines: kinds, --grep, --grep-invert, files.
 test_emulated() {
     local wanted files arguments
     mapfile -t wanted <<<"$NEEDING"
@@ -456,7 +444,6 @@ test_emulated() {
     on_labs -qemu "${arguments[@]}"
 }
 
-# test_machines KINDS: runs the tests of the current tier.
 test_machines() {
     need_node
     need_packages "printing metrics" lua5.1
@@ -467,7 +454,7 @@ test_machines() {
     on_machines "$1" "$CHOSEN"
 }
 
-# Tests limits in seconds and rates, one at a time, with nothing in parallel.
+# Tests of rates and of limits in seconds, without any parallel work.
 test_timed() {
     need_packages "the browser tests" chromium-headless-shell
     npm_ready "$TOP/e2e"

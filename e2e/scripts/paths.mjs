@@ -1,19 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Checks that every path in docs/DESIGN.md and docs/design/ exists, and that every relative link of
-// a Markdown page leads to an existing file and heading. PATHS_TOP names another tree.
+// Checks that paths in docs/DESIGN.md and docs/design/ exist, and that relative links in Markdown
+// pages lead to files and headings. PATHS_TOP selects another tree.
 import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import { dirname, join, normalize } from 'node:path';
 
 const TOP = process.env.PATHS_TOP ?? join(import.meta.dirname, '../..');
-/** Abbreviations of folders in the design pages. */
+/** Abbreviated folders in the design pages. */
 const SHORT = {
   bpf: 'feeds/fastpathd/src/bpf',
   crates: 'feeds/fastpathd/src/crates',
   schema: 'feeds/fastpathd/src/schema',
 };
 const ROOTS = ['docs', 'e2e', 'feeds', 'luci-app-fastpath', 'profiles', 'suricata-pkg', 'ui'];
-/** Paths that a build creates. */
 const BUILT = ['ui/dist'];
 const NAMED = /`((?:[\w.@-]+\/)+[\w.@-]*)`/g;
 
@@ -26,7 +25,6 @@ const pages = execFileSync('git', ['ls-files', '-co', '--exclude-standard', '*.m
   .filter((path) => existsSync(join(TOP, path)));
 const lines = (path) => readFileSync(join(TOP, path), 'utf8').split('\n');
 
-/** Returns the anchors that GitHub makes of a page's headings. */
 function anchors(path) {
   return lines(path)
     .filter((line) => /^#{1,6} /.test(line))
@@ -34,7 +32,7 @@ function anchors(path) {
     .map((line) => line.replaceAll(/[^\p{L}\p{N}_ -]/gu, '').replaceAll(' ', '-'));
 }
 
-/** Expands a path of the design pages; `undefined` if it is not in the tree. */
+/** Expands a path in the design pages; undefined for paths outside the tree. */
 function inTree(path) {
   const [root, ...rest] = path.split('/');
   if (root in SHORT) return join(SHORT[root], ...rest);

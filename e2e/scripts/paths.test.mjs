@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Plants defects in a temporary repository and runs the check of paths and links on it.
+// Runs the check on defects in a temporary repository.
 import assert from 'node:assert/strict';
 import { execFileSync, spawnSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -14,7 +14,6 @@ mkdirSync(join(top, 'docs/design'), { recursive: true });
 mkdirSync(join(top, 'feeds/fastpathd/src/crates/flows'), { recursive: true });
 execFileSync('git', ['init', '-q'], { cwd: top });
 
-/** Writes a design page with this text and returns the status and output of the check. */
 function check(text) {
   writeFileSync(join(top, 'docs/design/flows.md'), text);
   const { status, stdout } = spawnSync('node', [SCRIPT], {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Copies the daemon's list of options with visible values into the Ansible collection. --check
+// Copies the daemon's list of options with visible values to the Ansible collection. --check
 // compares instead.
 
 import { readFileSync, writeFileSync } from 'node:fs';

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Rejects waits of a fixed time in tests without a comment `@sleep: REASON` at most 15 lines above,
-// one comment for each wait. Tests wait for a condition with `soon`, which returns as soon as the
-// condition holds and gives a busy machine more time.
+// Rejects fixed delays in tests without a comment `@sleep: REASON` at most 15 lines above, one per
+// delay. Tests should wait with `soon`, which ends early and gives busy machines more time.
 import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -17,7 +16,7 @@ const files = execFileSync('git', ['ls-files', '-co', '--exclude-standard', 'tes
 })
   .trim()
   .split('\n')
-  // Pictures use recorded answers and have no gateway to wait for.
+  // Snapshots have no gateway to wait for.
   .filter((file) => !file.startsWith('tests/snapshots') && existsSync(join(E2E, file)));
 
 const wrong = [];

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // slowest.mjs SINCE: prints the twenty slowest steps and tests of the last ./build.sh test, from
-// build/log/steps and results in build/reports newer than SINCE (Unix seconds). DURATIONS=COMMAND
-// writes the minutes of the run into the command's row in CONTRIBUTING.md.
+// build/log/steps and from results in build/reports after SINCE (Unix time). DURATIONS=COMMAND
+// writes the duration of the run into the command's row in CONTRIBUTING.md.
 import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -20,7 +20,7 @@ const tests = (existsSync(results) ? readdirSync(results) : [])
   .filter((file) => file.endsWith('.json') && statSync(join(results, file)).mtimeMs >= since)
   .flatMap((file) => {
     const its = JSON.parse(readFileSync(join(results, file), 'utf8'));
-    // Results of the page's unit tests are an object; they count as one step.
+    // Results of the page's unit tests are an object, counted as one step.
     if (!Array.isArray(its)) return [];
     const kind = file.replace('.json', '');
     return its.map(({ name, seconds }) => ({ seconds, name: `${kind}: ${name}` }));

@@ -1,13 +1,13 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Shows progress on the terminal. Needs BUILD, the folder for logs.
+# Shows progress on the terminal. Needs BUILD.
 
 say() { printf '%s\n' "$*"; }
 die() { printf 'build.sh: %s\n' "$*" >&2; exit 1; }
 now() { date +%s; }
 
-# step WHAT COMMAND…: runs a command with its output in a log, and prints its duration. On failure
-# prints the end of the log, and appends it to FAILURES if that is set.
+# step TITLE COMMAND…: runs COMMAND with its output in a log, and prints the duration. On failure
+# prints the end of the log and appends it to FAILURES, if set.
 step() {
     local what=$1 log started pid status=0
     shift
@@ -16,7 +16,7 @@ step() {
     started=$(now)
     "$@" >"$log" 2>&1 </dev/null &
     pid=$!
-    # An interrupted build must not leave its compiler running.
+    # Interrupting a build must end its compiler.
     trap 'kill "$pid" 2>/dev/null; exit 130' INT TERM
     if [ -t 1 ]; then watch_step "$what" "$started" "$pid"; else printf '  … %s\n' "$what"; fi
     wait "$pid" || status=$?
@@ -41,8 +41,8 @@ watch_step() {
     printf '\r\033[K'
 }
 
-# stale RESULT FOLDER [NAME…]: succeeds if FOLDER has a file newer than RESULT, not counting folders
-# called NAME.
+# stale RESULT FOLDER [NAME…]: succeeds if FOLDER has a file newer than RESULT, outside subfolders
+# NAME.
 stale() {
     local result=$1 folder=$2 name
     shift 2

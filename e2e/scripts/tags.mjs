@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Checks the tags of the gateway and browser tests. Every check of the doctor has a test that
-// causes its defect, or a reason `@unbroken:CHECK: REASON` in e2e/tests/vm/lib/doctor.sh. Every
-// group has a test that is silent on a healthy gateway. No tag is misspelt.
+// Checks the tags of gateway and browser tests. Every check of the doctor needs a test that causes
+// its defect, or a line `@unbroken:CHECK: REASON` in e2e/tests/vm/lib/doctor.sh. Every group needs
+// a test without findings on a healthy gateway. Unknown tags are errors.
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -10,10 +10,9 @@ import { fileURLToPath } from 'node:url';
 const top = join(dirname(fileURLToPath(import.meta.url)), '../..');
 const read = (path) => readFileSync(join(top, path), 'utf8');
 
-/** Tags that select tests, described in docs/CONTRIBUTING.md and e2e/tests/README.md. */
+/** Tags that select tests; see docs/CONTRIBUTING.md and e2e/tests/README.md. */
 const KINDS = ['core', 'long', 'timed', 'four', 'qemu', 'inspected'];
 
-/** Returns the tags of all tests as Playwright lists them, without `@`. */
 function tagged() {
   const listed = execFileSync(
     'npx',

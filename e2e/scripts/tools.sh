@@ -1,8 +1,7 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Installs required programs with the system's package managers. Needs TOP, BUILD and steps.sh.
+# Installs required programs with package managers. Needs TOP, BUILD and steps.sh.
 
-# need_packages WHY PACKAGE…: installs the packages that are missing.
 need_packages() {
     local why=$1 package missing=()
     shift
@@ -14,13 +13,12 @@ need_packages() {
     say "installing for $why: ${missing[*]}"
     [ "$(id -u)" = 0 ] || die "installing needs root: apt-get install ${missing[*]}"
     mkdir -p "$BUILD"
-    # Serialise with kinds of tests that run in parallel.
+    # Serialise with parallel kinds.
     step "package lists" flock "$BUILD/packages.lock" apt-get update -q
     step "packages for $why" flock "$BUILD/packages.lock" env DEBIAN_FRONTEND=noninteractive \
         apt-get install -q -y --no-install-recommends "${missing[@]}"
 }
 
-# at_least HAVE WANT: succeeds if version HAVE is WANT or newer.
 at_least() { [ "$(printf '%s\n%s\n' "$2" "$1" | sort -V | head -n 1)" = "$2" ]; }
 
 need_build_tools() {
@@ -30,7 +28,7 @@ need_build_tools() {
     if [ -z "$have" ] || ! at_least "$have" 1.90; then
         apt-cache show rustup >/dev/null 2>&1 || [ "$(id -u)" != 0 ] ||
             step "package lists" apt-get update -q
-        # Debian 12 has no rustup, and its Rust is too old.
+        # Debian 12 lacks rustup, and its Rust is too old.
         apt-cache show rustup >/dev/null 2>&1 ||
             die "Rust 1.90 or newer is needed (here: ${have:-none}), and apt has no rustup"
         need_packages "Rust" rustup
@@ -38,19 +36,18 @@ need_build_tools() {
     fi
 }
 
-# with_clippy COMMAND…: uses clippy as the compiler; `cargo clippy` would compile everything again.
+# with_clippy COMMAND…: compiles with clippy; a separate `cargo clippy` would recompile everything.
 with_clippy() {
     CLIPPY_ARGS=-Dwarnings__CLIPPY_HACKERY__ RUSTC_WORKSPACE_WRAPPER=clippy-driver "$@"
 }
 
-# cargo_tests [OPTION…]: compiles all crates, programs and tests once, for tests and machines.
 cargo_tests() {
     with_clippy cargo test --locked --workspace --all-targets --no-fail-fast \
         --manifest-path "$TOP/feeds/fastpathd/src/Cargo.toml" --target-dir "$BUILD/cargo" \
         "${@:---no-run}"
 }
 
-# Any clang from 16 on works. Debian 12 has 14 by default, and 19 as a package.
+# clang 16 or newer. Debian 12 has 14 by default, and 19 as a package.
 need_bpf_tools() {
     local have
     for have in clang clang-22 clang-21 clang-20 clang-19; do
@@ -73,7 +70,7 @@ need_node() {
     at_least "$have" 20.19 || die "the page needs Node 20.19 or newer; this one is $have"
 }
 
-# npm_ready FOLDER: installs the packages of its lock file once, under a lock.
+# npm_ready FOLDER: installs the packages of FOLDER's lock file once, under a lock.
 npm_ready() {
     local stamp=$1/node_modules/.package-lock.json
     mkdir -p "$BUILD"
@@ -86,7 +83,7 @@ npm_ready() {
     exec 7>&-
 }
 
-# need_promtool: unpacks only the program into BUILD; Debian's package would start a server.
+# need_promtool: unpacks the program into BUILD; installing Debian's package would start a server.
 need_promtool() {
     if command -v promtool >/dev/null || [ -x "$BUILD/promtool" ]; then return 0; fi
     mkdir -p "$BUILD"
@@ -112,8 +109,8 @@ need_lab_tools() {
     need_packages "the lab's machines" $packages
 }
 
-# need_stores: unpacks Prometheus and VictoriaMetrics into BUILD/fleet/programs, since Debian's
-# packages would start servers. Tests report which one is missing.
+# need_stores: unpacks Prometheus and VictoriaMetrics into BUILD/fleet/programs; installing Debian's
+# packages would start servers. Tests report missing programs.
 need_stores() {
     local programs=$BUILD/fleet/programs package
     mkdir -p "$programs"
@@ -125,7 +122,6 @@ need_stores() {
     done
 }
 
-# fetch_programs FOLDER PACKAGE: downloads the package and unpacks it there.
 fetch_programs() {
     cd "$1" || exit
     apt-get download -q "$2"
@@ -133,8 +129,8 @@ fetch_programs() {
     rm "$2"_*.deb
 }
 
-# need_python VENV REQUIREMENTS…: makes a virtual environment, and installs the packages of each
-# file that has changed since.
+# need_python VENV REQUIREMENTS…: creates a virtual environment and installs the packages of each
+# changed file.
 need_python() {
     local venv=$1 file stamp
     shift

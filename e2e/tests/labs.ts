@@ -3,34 +3,30 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { TestInfo } from '@playwright/test';
 
-/** Folders of the labs; each worker uses its own. */
 export const labs = (process.env['LABS'] ?? '').split(':').filter(Boolean);
 
-/** Folder of this worker's lab. */
 export function ownLab(): string | undefined {
   return labs[Number(process.env['TEST_PARALLEL_INDEX'] ?? 0)];
 }
 
-/** Returns whether this worker's lab is a user-mode machine, in which all ports are virtual. */
+/** Returns whether this worker's lab is a user-mode machine, whose ports are all virtual. */
 export function userMode(): boolean {
   const lab = ownLab();
   return !!lab && /^MACHINE=uml$/m.test(readFileSync(join(lab, 'ports'), 'utf8'));
 }
 
-/** Returns why this lab cannot run the test, if it needs more than a user-mode machine. */
+/** Returns the reason to skip a test that needs an emulated machine; undefined if it can run. */
 export function leftOut(info: Pick<TestInfo, 'tags' | 'annotations'>): string | undefined {
   if (!info.tags.includes('@qemu') || !userMode()) return undefined;
   return info.annotations.find((each) => each.type === 'qemu')?.description ?? 'needs QEMU';
 }
 
-/** Returns the environment that makes the lab's verbs use this worker's lab. */
 export function inOwnLab(): NodeJS.ProcessEnv {
-  // Playwright and CI enable colours, but tests expect plain text.
+  // Disable colours, which Playwright and CI enable.
   const env = { ...process.env, FORCE_COLOR: undefined, NO_COLOR: '1' };
   return { ...env, LAB_RUN: ownLab() ?? process.env['LAB_RUN'] };
 }
 
-/** Address of the page in this worker's lab. */
 export function page(): string {
   const lab = ownLab();
   if (!lab) throw new Error('no lab is running');

@@ -11,8 +11,8 @@ interface Result {
 }
 
 /**
- * Prints a line per test, and the closing line from which ./build.sh test takes its counts. Results
- * are saved per project for `e2e/scripts/e2e-report.mjs`.
+ * Prints a line per test, and a last line with totals for ./build.sh test. Saves results per
+ * project for `e2e/scripts/e2e-report.mjs`.
  */
 export default class Lines implements Reporter {
   private readonly results = new Map<string, Result[]>();
@@ -58,7 +58,7 @@ export default class Lines implements Reporter {
   }
 
   onError(error: { message?: string }): void {
-    // Playwright's message for `maxFailures`; onEnd() reports the numbers.
+    // Playwright's message about `maxFailures`; onEnd() reports the totals.
     if (plain(error).startsWith('Testing stopped early')) return;
     this.counts.failed += 1;
     this.print(indented(plain(error)));
@@ -85,13 +85,12 @@ export default class Lines implements Reporter {
 
 type Outcome = 'passed' | 'failed' | 'skipped';
 
-/** A skip without a reason is a failure: Playwright skips the remaining tests when a hook fails. */
+/** A skip without a reason is a failure: Playwright skips tests after a failed hook. */
 function outcome(test: TestCase, result: TestResult, why: string | undefined): Outcome {
   if (result.status === 'skipped') return why ? 'skipped' : 'failed';
   return result.status === test.expectedStatus ? 'passed' : 'failed';
 }
 
-/** Returns `file: title`, or `subject: title` for shell functions. */
 function nameOf(test: TestCase): string {
   const [, , path = '', ...titles] = test.titlePath();
   const file = basename(path, '.spec.ts');

@@ -6,20 +6,19 @@ import { expect, test } from '@playwright/test';
 import { inOwnLab, leftOut } from './labs';
 import { shuffled } from './shuffle';
 
-/** Exit status of a skipped test; a line `skipped: …` has the reason. */
+/** Exit status of a skipped test, whose output has a line `skipped: REASON`. */
 const LEFT_OUT = 77;
 
-/** Time after the last wait of a test, to save the machines' logs and to clean up. */
+/** Time reserved after a test's last wait for the machines' logs and the cleanup. */
 const AFTERWARDS_MS = 120_000;
 
-/** A function `test_NAME` of a file `SUBJECT.sh` with one combination of arguments. */
+/** A function `test_NAME` of a `.sh` file with one combination of arguments. */
 interface ShellTest {
-  /** Function and arguments. */
   call: string[];
   title: string;
-  /** Tags such as `@long`, from comments above the function or at the top of the file. */
+  /** Tags such as `@long`, from the comments above the function and in the file's header. */
   tags: string[];
-  /** Text after `@qemu`: why the test needs emulated machines. */
+  /** Reason after `@qemu`: why the test needs emulated machines. */
   qemu: string | undefined;
 }
 
@@ -31,15 +30,15 @@ const tagsIn = (comments: string[]): string[] =>
 const reasonIn = (comments: string[]): string | undefined =>
   /^# (?:@[a-z]+ )*@qemu: (.+)$/m.exec(comments.join('\n'))?.[1];
 
-/** One combination of a test's arguments, with tags of its own. */
+/** A combination of a test's arguments, and tags of this combination only. */
 interface Case {
   values: string[];
   tags: string[];
 }
 
 /**
- * `# @each A B | C D [@tag…]` runs a function with A C, A D, B C and B D; further lines add
- * combinations. At the top of a file it applies to all functions without such a line.
+ * Parses `# @each A B | C D [@tag…]`, which runs a function with A C, A D, B C and B D; more lines
+ * add combinations. In a file's header it applies to functions without such a line.
  */
 function casesIn(comments: string[]): Case[] {
   return comments.flatMap((line) => {
@@ -55,14 +54,13 @@ function casesIn(comments: string[]): Case[] {
   });
 }
 
-/** Throws if the function does not use an argument, because all its tests would be the same. */
+/** Throws if the function ignores an argument, because all its tests would be equal. */
 function allUsed(call: string, text: string, values: string[]): void {
   const [body = ''] = text.slice(text.indexOf(`${call}()`)).split(/\n(?=\w+\(\))/, 1);
   const unused = values.find((_, at) => !new RegExp(`\\$(@|\\{?!?${at + 1})`).test(body));
   if (unused) throw new Error(`${call} does not use its value ${unused}`);
 }
 
-/** Returns the tests of a file in order. */
 export function testsOf(text: string): ShellTest[] {
   const lines = text.split('\n');
   const head = lines.slice(
@@ -97,9 +95,9 @@ interface Ended {
 }
 
 /**
- * Runs a program with its output in a file, because leftover processes would hold a pipe open, and
- * in its own process group, which is killed at the end. Waits of the shell stop at `end` (ms since
- * 1970), so that the test fails with their message.
+ * Runs a program in its own process group, which is killed at the end. Output goes to a file,
+ * because leftover processes would hold a pipe open. Waits stop at `end` (Unix time in ms), so that
+ * the test fails with their message.
  */
 function run(program: string, args: string[], log: string, end: number): Promise<Ended> {
   return new Promise((resolve, reject) => {
@@ -123,8 +121,8 @@ function run(program: string, args: string[], log: string, end: number): Promise
 const end = (words: string): string => words.trimEnd().split('\n').slice(-25).join('\n');
 
 /**
- * Declares the tests of a folder of shell functions. Its program `perform` runs one of them
- * (`perform SUBJECT FUNCTION [VALUE…]`); tests/run calls `perform prepare` for the common parts.
+ * Declares the tests in a folder of shell functions. `perform FILE FUNCTION [VALUE…]` runs one of
+ * them; tests/run calls `perform prepare` first.
  */
 export function declare(folder: string): void {
   const perform = join(folder, 'perform');
@@ -152,7 +150,6 @@ function declareOne(perform: string, subject: string, each: ShellTest): void {
     const last = Date.now() + info.timeout - AFTERWARDS_MS;
     const { status, words } = await run(perform, [subject, ...call], log, last);
     await info.attach('log', { path: log, contentType: 'text/plain' });
-    // Parts of a test that were skipped are also reported as notes.
     for (const [, note] of words.matchAll(/^(note: .*|skipped: .*)$/gm)) {
       info.annotations.push({ type: 'note', description: note?.replace(/^note: /, '') ?? '' });
     }

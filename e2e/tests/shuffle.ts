@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-/** Pseudo-random numbers that depend only on the seed (mulberry32). */
+/** Pseudo-random numbers by mulberry32. */
 function random(seed: number): () => number {
   let state = seed;
   return () => {
@@ -11,7 +11,7 @@ function random(seed: number): () => number {
   };
 }
 
-/** Returns the elements in the order of the seed, or unchanged without SHUFFLE. */
+/** Returns the elements shuffled by the seed, or unchanged without SHUFFLE. */
 export function shuffled<T>(all: T[], seed = process.env['SHUFFLE']): T[] {
   if (!seed) return all;
   const next = random(Number(seed));

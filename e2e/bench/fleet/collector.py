@@ -13,7 +13,7 @@ import usage
 
 EXPORTER = re.compile(r"SysID: *(\d+),.*ID: *(\d+), Sequence failures: *\d+,")
 FAULTS = re.compile(r"Sequence Errors: (\d+), Bad Packets: (\d+)")
-# Receive buffer in bytes, as in docs/fleet.md.
+# Size of the receive buffer in docs/fleet.md, in bytes.
 BUFFER = 4 << 20
 MOST = pathlib.Path("/proc/sys/net/core/rmem_max")
 SUMS = ("up_packets", "up_bytes", "down_packets", "down_bytes")
@@ -54,7 +54,7 @@ class Collector:
     def end(self):
         """Ends nfcapd, which flushes its records first."""
         self.process.terminate()
-        self.process.wait(timeout=usage.PATIENCE)
+        self.process.wait(timeout=usage.TIMEOUT)
 
     def faults(self):
         """Returns the number of sequence errors and bad packets over all files."""
@@ -78,7 +78,7 @@ class Collector:
         """Returns the number and the sums of the records of each observation domain."""
         domains = self.domains()
         found = collections.defaultdict(collections.Counter)
-        # Without -N nfdump rounds the numbers and appends units.
+        # -N prints exact numbers without units.
         words = ["nfdump", "-R", self.folder, "-N", "-q", "-o",
                  "fmt:%exp %ipkt %ibyt %opkt %obyt"]
         with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as process:

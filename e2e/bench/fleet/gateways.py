@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Runs the gateways, all in one process: crates/fastpathd/examples/fleet.rs."""
+"""Runs all gateways in one process: crates/fastpathd/examples/fleet.rs."""
 
 import contextlib
 import json
@@ -30,7 +30,7 @@ class Gateways:
 
     def ask(self, number, path):
         url = f"http://127.0.0.1:{self.ports[number]}{path}"
-        with urllib.request.urlopen(url, timeout=usage.PATIENCE) as answer:
+        with urllib.request.urlopen(url, timeout=usage.TIMEOUT) as answer:
             return answer.read().decode()
 
     def targets(self, copies=1):

@@ -16,18 +16,17 @@ import usage
 
 NUMBERS = tuple(map(int, os.environ.get("FLEET_NUMBERS", "5 10 25 50").split()))
 FLOWS = 2000
-# Long enough for several records per flow and six scrapes.
+# Seconds, enough for several records per flow and six scrapes.
 SECONDS = 30
 INTERVAL = 5
 ACTIVE_TIMEOUT, IDLE_TIMEOUT = 10, 5
-# Scrape interval of docs/fleet.
+# Scrape interval in docs/fleet.
 DOCUMENTED_INTERVAL = 30
 # Instances per gateway in additional runs, which load only the store.
 COPIES = (10,)
 DAY = 86400
-# Limit for the growth of a gateway's cost. Gateways share the fixed part of a process, and each
-# part varies by a quarter between runs on a shared machine. A cost quadratic in the number of
-# gateways would grow tenfold.
+# Limit for the growth of a gateway's cost with their number. Costs vary by a quarter between runs
+# on a shared machine; a quadratic cost would grow tenfold.
 GROWTH = 1.5
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Runs gateways with one collector and one store, and compares what the three have counted."""
+"""Runs gateways with a collector and a store, and compares the counts of all three."""
 
 import contextlib
 import dataclasses
@@ -13,7 +13,7 @@ import stores
 import usage
 
 STORE = "victoria-metrics"
-# Sum of all byte counters of a gateway, as its dashboard queries it.
+# Sum of a gateway's byte counters, as in its dashboard.
 BYTES = 'sum by (instance, direction) (fastpath_forwarded_bytes_total)'
 DIRECTIONS = ("up", "down")
 ROWS = 'vm_rows_inserted_total{type="promscrape"}'
@@ -25,13 +25,11 @@ class Options:
 
     gateways: int
     flows: int
-    # Duration of the measurement in seconds.
     seconds: float
     # Scrape interval in seconds.
     interval: int
     active_timeout: int
     idle_timeout: int
-    # Instances per gateway.
     copies: int = 1
 
 
@@ -91,7 +89,7 @@ class Meter:
 
 def stored_sums(store, machines, copies):
     """Returns the bytes of each instance and direction after the last values have been scraped."""
-    # After two more scrapes of each target, the first of them is stored.
+    # The second of two more scrapes proves that the first is stored.
     scraped(store, machines, 2 * copies + 1)
     store.text("/internal/force_flush")
     found = {}
@@ -103,7 +101,7 @@ def stored_sums(store, machines, copies):
 
 def sizes(store, records, sink):
     """Returns disk bytes per record and per sample, and bytes of the index per series."""
-    # The store merges its parts later by itself; measure the merged size.
+    # Measure the merged size, which the store reaches later.
     store.text("/internal/force_merge")
     usage.until("the store's merge", lambda: own_metrics(store)["vm_active_force_merges"] == 0)
     metrics = own_metrics(store)
@@ -159,7 +157,7 @@ def run(options, folder):
         store = stack.enter_context(stores.started(
             STORE, targets, folder, options.interval, {"GOMAXPROCS": "1"}))
         machines.up(options.flows)
-        # Do not query earlier: the store caches for seconds that a series does not exist.
+        # The store caches for seconds that a series does not exist.
         scraped(store, machines, options.copies)
         meter = Meter(sink, store, machines)
         time.sleep(options.seconds)

@@ -7,8 +7,8 @@ import time
 
 # Poll interval in seconds.
 PAUSE = 0.2
-# Maximum wait in seconds for a condition, generous for a busy machine.
-PATIENCE = float(os.environ.get("FLEET_PATIENCE", "120"))
+# Maximum wait for a condition in seconds.
+TIMEOUT = float(os.environ.get("FLEET_PATIENCE", "120"))
 
 
 class Missed(Exception):
@@ -17,19 +17,19 @@ class Missed(Exception):
 
 def until(what, condition):
     """Polls the condition and returns its first true result."""
-    ends = time.monotonic() + PATIENCE
+    ends = time.monotonic() + TIMEOUT
     while True:
         found = condition()
         if found:
             return found
         if time.monotonic() > ends:
-            raise Missed(f"{what}: not within {PATIENCE:g} s")
+            raise Missed(f"{what}: not within {TIMEOUT:g} s")
         time.sleep(PAUSE)
 
 
 def cpu_seconds(pid):
     """Returns the CPU time of a process, including the kernel's work for it."""
-    # Python lacks clock_getcpuclockid(3); /proc only counts ticks of 10 ms.
+    # Python lacks clock_getcpuclockid(3); /proc has only ticks of 10 ms.
     return time.clock_gettime((~pid << 3) | 2)
 
 

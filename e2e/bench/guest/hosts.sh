@@ -1,6 +1,6 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Sets up namespaces joined by virtual Ethernet. Needs lib.sh.
+# Sets up namespaces connected by virtual Ethernet. Needs lib.sh.
 #
 #   c (generator) c0 ── lan ┐        ┌ dum, dum.20: a dummy device
 #                    lan.11 ┴── gw ──┤
@@ -11,7 +11,7 @@ LAN=11 WAN=12 DUM=13
 modprobe -a veth dummy pktgen nf_tables nf_conntrack nf_conntrack_netlink nf_flow_table_inet \
     nft_flow_offload nft_ct nft_nat nft_chain_nat nft_masq cls_bpf sch_ingress 8021q af_packet
 
-# Addresses end in 1 at the gateway and in 10 elsewhere; both families contain the network number.
+# addresses NETWORK HOST DEVICE: HOST is 1 at the gateway, 10 elsewhere.
 addresses() {
     echo "addr add 10.10.$1.$2/24 dev $3"
     echo "addr add fd00:$1::$2/64 dev $3 nodad"
@@ -34,8 +34,8 @@ hosts() {
     ip link add wan netns gw index $WAN address 02:00:00:00:02:01 type veth \
         peer name s0 netns s address 02:00:00:00:02:02
     ip -n gw link add dum index $DUM address 02:00:00:00:03:01 type dummy
-    # GRO makes virtual Ethernet receive in a loop like a driver. With the peer's checksum offload
-    # off, packets arrive with complete checksums, as from a wire.
+    # With GRO, virtual Ethernet receives in a loop like a driver. Without the peer's offload,
+    # packets have complete checksums, like from a wire.
     ip netns exec c ethtool -K c0 gro on tx off >/dev/null
     ip netns exec s ethtool -K s0 gro on tx off >/dev/null
     gw ethtool -K lan gro on >/dev/null
@@ -69,7 +69,6 @@ gw_links() {
     neighbour 31 02:00:00:00:03:02 dum.31
 }
 
-# networks: sets FROM and TO to the networks of the scenario's client and server.
 networks() {
     FROM=10 TO=30
     [ "$OUT" != wan ] || TO=20
@@ -81,12 +80,10 @@ networks() {
     esac
 }
 
-# address NETWORK HOST: prints the address in the scenario's family.
 address() {
     if [ "$IP" = 4 ]; then echo "10.10.$1.$2"; else echo "fd00:$1::$2"; fi
 }
 
-# outside: prints the gateway's own address towards the server.
 outside() {
     case $LINK in
         pppoe-*) address 50 2 ;;
@@ -95,7 +92,6 @@ outside() {
 }
 
 FIRST_PORT=1024
-# flow_entries tc|xdp: writes the entries of the scenario's flows.
 flow_entries() {
     local words=(hook="$1" count="$FLOWS" mtu=1500)
     networks

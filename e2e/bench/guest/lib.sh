@@ -1,20 +1,19 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Common parts of the benches: scenarios, engines, rows.
-#
-# A scenario is one kind of traffic: IP (4, 6), NAT (0, 1), SIZE (bytes of a frame), FLOWS, PROTO
+# Common parts of the benchmarks: scenarios, engines, rows.
+# A scenario is a kind of traffic: IP (4, 6), NAT (0, 1), SIZE (bytes of a frame), FLOWS, PROTO
 # (udp, tcp), LINK (plain, vlan-in, vlan-out, …) and SUM (transport checksum at ingress: full, none,
-# partial). An engine forwards it. A row is the cost per packet of one scenario with one engine.
+# partial). A row is the cost per packet of a scenario with an engine.
 PINS=/bpf
-# Interface indexes of the gateway's devices, set by each bench.
+# Interface indexes of the gateway's devices, set by each benchmark.
 export LAN WAN
 OUT=dum
 IN=lan
 
-# say_failed WHAT…: reports a failure, at which the host stops.
+# say_failed TEXT…: reports a failure, which stops the host's program.
 say_failed() { echo "BENCH FAILED $*"; }
 
-# host WORD…: sends a request to the host and waits for the line that it answers.
+# host WORD…: sends a request to the host and waits for its answer.
 host() {
     echo "HOST $*"
     read -r _ </dev/console
@@ -37,7 +36,6 @@ rules() {
     for name; do gw nft -f "rules/$name.nft" || say_failed "rules $name"; done
 }
 
-# no_rules: removes all rules and connections.
 no_rules() {
     gw nft flush ruleset
     gw conntrack -F >/dev/null 2>&1
@@ -47,19 +45,19 @@ load_programs() {
     sysctl -qw net.core.bpf_jit_enable=1
     bpftool prog loadall programs/fastpath.o $PINS/p pinmaps $PINS/m || say_failed load
     bpftool prog loadall programs/baseline.o $PINS/b || say_failed load
-    # Sets the heartbeat far ahead, by almost half the range of jiffies, so that no entry is stale.
+    # Heartbeat almost half the range of jiffies ahead, so that no entry becomes stale.
     bpftool map update pinned "$(echo $PINS/m/*bss)" key hex 00 00 00 00 value hex \
         ff ff ff ff ff ff ff 3f 00 00 00 00 00 00 00 00 00 00 00 00 00 00 00 00 ||
         say_failed control
 }
 
-# entry WORD=VALUE…: writes map entries, see entries.c; sets PUT to the nanoseconds it took.
+# entry WORD=VALUE…: writes map entries (entries.c); sets PUT to the duration in ns.
 entry() {
     # shellcheck disable=SC2034 # read by pktgen.sh
     PUT=$(programs/entries "$@") || say_failed "entry $*"
 }
 
-# may_send IFINDEX…: allows XDP to redirect to these devices.
+# may_send IFINDEX…: permits XDP redirects to these devices.
 may_send() {
     local index
     for index; do
@@ -92,7 +90,7 @@ detach() {
     esac || say_failed "detach $*"
 }
 
-# engine NAME: starts an engine; drop and drop-native discard packets that arrive at $IN.
+# engine NAME: starts an engine. `drop` and `drop-native` drop packets at $IN.
 engine() {
     local nat=()
     [ "$NAT" = 0 ] || nat=(masquerade)
@@ -111,7 +109,7 @@ engine() {
             ;;
         native)
             flow_entries xdp
-            # Most drivers accept redirected XDP frames only if they have a program themselves.
+            # Most drivers accept redirected XDP frames only if they have a program.
             attach native p/fastpath_pass $OUT
             attach native p/fastpath_xdp $IN
             ;;
@@ -123,7 +121,6 @@ engine() {
     esac
 }
 
-# no_engine NAME: removes everything that engine NAME has set up.
 no_engine() {
     case $1 in
         drop) detach tcx $IN ;;
@@ -138,7 +135,7 @@ no_engine() {
     no_rules
 }
 
-# unknown NAME: like engine, but without entries, and one conntrack rule accepts all packets.
+# unknown NAME: like engine, but without entries; a conntrack rule accepts all packets.
 unknown() {
     case $1 in
         tcx | clsact) attach "$1" p/fastpath_tc $IN ;;
@@ -155,8 +152,8 @@ unknown() {
     engine conntrack
 }
 
-# warming NAME: prints how many packets to send before an engine is measured. The first packet of a
-# connection creates it, the second puts it into the flowtable, the third is offloaded.
+# warming NAME: prints the number of packets before a measurement. The first packet creates the
+# connection, the second enters the flowtable, the third is offloaded.
 warming() {
     case $1 in
         routing | drop*) echo 2000 ;;
@@ -165,7 +162,6 @@ warming() {
     esac
 }
 
-# row BENCH ENGINE COST [WORD=VALUE…]: prints a result, which the host collects.
 row() {
     local words='' word
     [ -z "${ROUND-}" ] || words=",\"round\":$ROUND"
@@ -176,15 +172,15 @@ row() {
         "$words"
 }
 
-# forwarded [MAP]: prints the packets that our programs have forwarded. The map has an element for
-# each port, with a value for each CPU.
+# forwarded [MAP]: prints the packets forwarded by our programs. The map has an element per port
+# with a value per CPU.
 # shellcheck disable=SC2016,SC2120 # expanded by awk; the lab's tests name a map
 forwarded() {
     bpftool map dump -j pinned "${1:-$PINS/m/exits}" |
         grep -o '"out":\[[0-9]*' | awk -F'[' '{ sum += $2 } END { printf "%.0f\n", sum }'
 }
 
-# check ENGINE COUNT: fails unless exactly COUNT packets took its path since the last check.
+# check ENGINE COUNT: fails unless exactly COUNT packets had its path after the last check.
 CHECKED=0
 check() {
     local now
@@ -202,7 +198,7 @@ check() {
     esac
 }
 
-# clock: prints the nanoseconds since boot, and how many of them the machine was idle.
+# clock: prints nanoseconds since boot and idle nanoseconds.
 clock() {
     awk '/^now at/ { now = $3 } $1 == ".idle_sleeptime" { idle = $3 } END { print now, idle }' \
         /proc/timer_list

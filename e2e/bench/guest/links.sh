@@ -1,6 +1,6 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Uses the whole machine as the gateway, between two links of the host. Needs lib.sh.
+# The machine is the gateway between two links of the host. Needs lib.sh.
 gw() { "$@"; }
 OUT=wan
 
@@ -40,7 +40,7 @@ commands() {
     # The rule sets contain this device.
     echo "link add dum type dummy"
     echo "link add link lan name lan.11 type vlan id 11"
-    # The card receives a VLAN only if a device exists for it.
+    # The card receives a VLAN only with a device for it.
     echo "link add link lan name lan.35 type vlan id 35"
     echo "link add link wan name wan.31 type vlan id 31"
     for link in lan wan dum lan.11 lan.35 wan.31; do echo "link set $link up"; done
@@ -56,7 +56,6 @@ SESSION=5
 address() {
     if [ "$IP" = 4 ]; then echo "10.10.$1.$2"; else echo "fd00:$1::$2"; fi
 }
-# networks: sets FROM and TO to the networks of the scenario's client and server.
 networks() {
     FROM=10 TO=20
     [ $OUT != dum ] || TO=30
@@ -65,7 +64,6 @@ networks() {
     case $LINK in vlan-out | vlan-both) TO=31 ;; esac
 }
 
-# flow_entries tc|xdp: writes the entries of the scenario's flows.
 flow_entries() {
     local words=(hook="$1" count="$FLOWS" sport="$FIRST_PORT" dport=9 in="$LAN" mtu=1500
         proto="$PROTO" own=02:00:00:00:01:01 mac=02:00:00:00:02:01 peer=02:00:00:00:02:02)
@@ -82,7 +80,6 @@ flow_entries() {
     entry "${words[@]}"
 }
 
-# frames: sets FRAMES to a description of the scenario's frames, see frames.c.
 frames() {
     networks
     FRAMES=(from="$(address "$FROM" 10)" to="$(address "$TO" 10)" sport="$FIRST_PORT" dport=9
@@ -93,8 +90,8 @@ frames() {
 
 received() { read -r "$1" </sys/class/net/lan/statistics/rx_packets; }
 
-# pour COUNT: asks the host to send frames, and returns when all have arrived. Adds the cost of a
-# check every 50 ms of guest time, or 25 million instructions.
+# pour COUNT: has the host send frames and waits for all of them. The check every 50 ms of guest
+# time, or 25 million instructions, adds to the cost.
 pour() {
     local start now=0
     received start
@@ -105,7 +102,7 @@ pour() {
     done
 }
 
-# timed COUNT: pours, and sets BUSY (nanoseconds of work) and IDLE (percent of the time).
+# timed COUNT: pours; sets BUSY (ns of work) and IDLE (percent).
 timed() {
     local before after
     read -r -a before <<<"$(clock)"
@@ -122,15 +119,14 @@ weigh() {
     OVERHEAD=$BUSY
 }
 
-# established: creates a TCP connection in conntrack that has seen both directions.
 established() {
     conntrack -I -p tcp -s "$(address "$FROM" 10)" -d "$(address "$TO" 10)" \
         --sport "$FIRST_PORT" --dport 9 --state ESTABLISHED -u ASSURED,SEEN_REPLY -t 300 \
         >/dev/null 2>&1 || say_failed "no connection"
 }
 
-# sample COUNT: appends the cost per packet to SAMPLES. Repeats a sample once if a slow host left
-# the machine idle, because then every packet causes its own interrupt.
+# sample COUNT: appends the cost per packet to SAMPLES. Repeats the sample once if a slow host left
+# the machine idle, because then each packet causes an interrupt.
 sample() {
     for _ in 1 2; do
         timed "$1"
@@ -141,7 +137,6 @@ sample() {
     SAMPLES+=($(((BUSY - OVERHEAD) / 2 / $1)))
 }
 
-# median_row BENCH NAME [WORD=VALUE…]: prints a row with the median of SAMPLES.
 median_row() {
     local sorted
     read -r -a sorted <<<"$(printf "%s\n" "${SAMPLES[@]}" | sort -n | paste -sd " ")"
@@ -149,8 +144,8 @@ median_row() {
         samples="[$(IFS=,; echo "${SAMPLES[*]}")]" "${@:3}"
 }
 
-# measure ENGINE…: prints a row for each engine, from three samples. Costs vary by a few percent,
-# because the host decides how many packets the driver finds at a time.
+# measure ENGINE…: prints a row per engine from three samples. Costs vary by a few percent with the
+# number of packets that the driver finds at once.
 measure() {
     local name count=${BENCH_count:-6000} warm POURED
     [ "$count" -ge "$FLOWS" ] || count=$FLOWS
@@ -164,7 +159,7 @@ measure() {
         POURED=$warm SAMPLES=() MOST_IDLE=0
         for _ in 1 2 3; do sample "$count"; done
         median_row virtio "$name"
-        # GRO merges frames, so the number of packets is unknown.
+        # GRO merges TCP frames, so the number of packets is unknown.
         if [ "$PROTO" = udp ] || [ "$name" != tcx ]; then
             check "$name" "$POURED"
         else
@@ -175,7 +170,6 @@ measure() {
     done
 }
 
-# set_up ENGINE…: prints a row for each of the first three packets of a connection.
 set_up() {
     local name packet
     frames

@@ -1,10 +1,8 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Sends packets with the kernel's generator. Needs lib.sh and hosts.sh.
-#
-# Without "!SHARED" the generator shares its packets, and the gateway would pay for copying them.
+# "!SHARED" prevents shared packets, which the gateway would have to copy.
 
-# generate COUNT NAMESPACE DEVICE WORD…: sends packets and prints the microseconds it took.
 generate() {
     local count=$1 namespace=$2 device=$3
     shift 3
@@ -30,11 +28,10 @@ generate() {
     ' generate "$count" "$device" "$@"
 }
 
-# traffic: sets TRAFFIC to the client's packets.
 traffic() {
     local last=$FIRST_PORT
     networks
-    # pktgen excludes the end of the range, unless begin and end are equal.
+    # pktgen excludes the end of a range unless it equals the begin.
     [ "$FLOWS" = 1 ] || last=$((FIRST_PORT + FLOWS))
     TRAFFIC=("pkt_size $SIZE" "udp_src_min $FIRST_PORT" "udp_src_max $last"
         "udp_dst_min 9" "udp_dst_max 9" "dst_mac 02:00:00:00:01:01")
@@ -49,19 +46,18 @@ traffic() {
     ip netns exec c ethtool -K c0 tx "$([ "$SUM" = partial ] && echo on || echo off)" >/dev/null
 }
 
-# answers: sets ANSWERS to the server's packets over PPPoE, to the client's translated address.
+# answers: sets ANSWERS to the server's packets over PPPoE to the client's translated address.
 answers() {
     ANSWERS=("pkt_size $SIZE" "udp_src_min 9" "udp_src_max 9" "udp_dst_min $FIRST_PORT"
         "udp_dst_max $FIRST_PORT" "dst_mac 02:00:00:00:04:01" "flag UDPCSUM"
         "dst $(outside)" "src_min $(address 60 10)" "src_max $(address 60 10)")
 }
 
-# cost_of MICROSECONDS COUNT: prints 2-ns instructions per packet; with BENCH_unit=ns nanoseconds.
+# cost_of MICROSECONDS COUNT: prints instructions (2 ns) per packet, or ns with BENCH_unit=ns.
 cost_of() {
     if [ "${BENCH_unit-}" = ns ]; then echo $(($1 * 1000 / $2)); else echo $(($1 * 500 / $2)); fi
 }
 
-# flow_of COUNT: sends the scenario's packets and prints the microseconds it took.
 flow_of() {
     if [ "$LINK" = pppoe-in ]; then
         generate "$1" i i0 "${ANSWERS[@]}"
@@ -70,7 +66,6 @@ flow_of() {
     fi
 }
 
-# measure ENGINE…: prints a row for each engine, measured on established connections.
 measure() {
     local name count=${BENCH_count:-6000} warm us
     [ "$count" -ge "$FLOWS" ] || count=$FLOWS
@@ -79,7 +74,7 @@ measure() {
     for name; do
         engine "$name"
         warm=$(warming "$name")
-        # The connection must be opened by the client.
+        # The client must open the connection.
         [ "$LINK" != pppoe-in ] || generate 3 c c0 "${TRAFFIC[@]}" >/dev/null
         flow_of "$warm" >/dev/null
         us=$(flow_of "$count")
@@ -89,7 +84,6 @@ measure() {
     done
 }
 
-# set_up ENGINE…: prints a row for each of the first three packets of a connection.
 set_up() {
     local name packet us
     traffic
@@ -103,7 +97,6 @@ set_up() {
     done
 }
 
-# put_entries: prints the cost of writing the two entries of a connection into the map.
 put_entries() {
     flow_entries tc
     row setup two-entries $((PUT / FLOWS))

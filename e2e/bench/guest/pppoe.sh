@@ -1,13 +1,13 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Sets up a PPPoE session over VLAN 35, with a pppd at both ends. Needs hosts.sh.
+# Sets up a PPPoE session over VLAN 35 with a pppd at both ends. Needs hosts.sh.
 #
 #   gw ppp0 ── wan.35 ── s0.35 ── ppp0 s s1 ── i0 i, a host of the Internet
 session_up() {
     local tries=0
     modprobe -a pppoe ppp_generic
     busybox mknod /dev/ppp c 108 0 2>/dev/null
-    # rp-pppoe expects its plugin in a folder that differs from Debian's.
+    # rp-pppoe searches for its plugin in another folder than Debian's.
     mkdir -p /etc/ppp/plugins
     ln -sf /usr/lib/pppd/*/rp-pppoe.so /etc/ppp/plugins/
     : >/etc/ppp/options

@@ -1,12 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Replaces OpenWrt's build system for a package's install recipe, so that the lab installs the same
-# files as the packages:
-#
-#   make -C PACKAGE TOPDIR=…/e2e/lab/openwrt DESTDIR=ROOT PKG_INSTALL_DIR=DIR BUILD_DIR=DIR lab-install
-#
-# PKG_INSTALL_DIR/bin contains the built programs. Declared users are written to
-# ROOT/usr/lib/lab/userid/PACKAGE, conffiles to conffiles/PACKAGE. Further goals: lab-fields,
-# lab-script, lab-configure (package.mk).
+# Replaces OpenWrt's build system for install recipes, so that the lab and the packages install the
+# same files:
+# make -C PACKAGE TOPDIR=…/e2e/lab/openwrt DESTDIR=ROOT PKG_INSTALL_DIR=DIR BUILD_DIR=DIR
+# lab-install
+# PKG_INSTALL_DIR/bin has the built programs. Users are written to ROOT/usr/lib/lab/userid/PACKAGE,
+# conffiles to conffiles/PACKAGE. Other goals: lab-fields, lab-script, lab-configure (package.mk).
 SHELL:=/bin/bash
 INCLUDE_DIR:=$(TOPDIR)/include
 CP:=cp -fpR

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Wraps ptrace() for user-mode Linux 6.12 on CPUs with AMX, preloaded before the C library.
-//
-// The kernel accepts a process's extended state (XSAVE, NT_X86_XSTATE) only in full size and else
-// returns EFAULT (xstateregs_set in arch/x86/kernel/fpu/regset.c). User-mode Linux uses 2696 bytes
-// (HOST_FP_SIZE in arch/x86/um/user-offsets.c), up to AVX-512 and PKRU; with AMX it is 11008. The
-// rest is set to the initial state, since no process can request AMX there.
+// Wraps ptrace() for user-mode Linux 6.12 on CPUs with AMX; preloaded.
+// The kernel accepts a process's extended state (XSAVE, NT_X86_XSTATE) only in full size, otherwise
+// fails with EFAULT (xstateregs_set in arch/x86/kernel/fpu/regset.c). User-mode Linux has 2696
+// bytes (HOST_FP_SIZE in arch/x86/um/user-offsets.c), up to AVX-512 and PKRU; AMX needs 11008. The
+// rest gets its initial state, because processes cannot request AMX.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <elf.h>
@@ -13,14 +12,14 @@
 #include <sys/ptrace.h>
 #include <sys/uio.h>
 
-// Offset of XSTATE_BV, the set of components not in their initial state, and the components that
-// fit into 2696 bytes: x87 (0) to PKRU (9). Intel SDM volume 1, 13.4.
+// Offset of XSTATE_BV, the components not in their initial state, and the components within 2696
+// bytes: x87 (0) to PKRU (9). Intel SDM volume 1, 13.4.
 #define XSTATE_BV 512
 #define HELD 0x3ffULL
 
 typedef long call(enum __ptrace_request, ...);
 
-// Writes the registers, extended to the size that the kernel requires.
+// Writes the registers, padded to the size that the kernel requires.
 static long set_state(call *real, enum __ptrace_request request, pid_t pid, void *set,
                       const struct iovec *given)
 {
@@ -28,7 +27,6 @@ static long set_state(call *real, enum __ptrace_request request, pid_t pid, void
 	struct iovec state = {full, sizeof full};
 	unsigned long long components;
 
-	// The kernel accepts the size that it reports.
 	if (real(PTRACE_GETREGSET, pid, set, &state) < 0)
 		return -1;
 	if (state.iov_len > given->iov_len) {

@@ -3,12 +3,11 @@
 
 use crate::broker::Peer;
 
-/// Looks up the names of a socket peer's user and group.
 pub(crate) fn peer(uid: u32, gid: u32) -> Peer {
     Peer { uid, user: name("/etc/passwd", uid), group: name("/etc/group", gid) }
 }
 
-/// Returns the name for `id` from a file with fields name, password, id; the id itself if missing.
+/// Returns the name of `id` in a file with the fields name, password and id. Falls back to the id.
 fn name(file: &str, id: u32) -> String {
     let text = std::fs::read_to_string(file).unwrap_or_default();
     let of_line = |line: &str| {

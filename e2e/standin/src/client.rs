@@ -11,12 +11,12 @@ use serde_json::Value;
 use ubus::{Connection, Incoming, Map};
 
 /// Default timeout of OpenWrt's program.
-const PATIENCE: Duration = Duration::from_secs(30);
+const CALL_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Calls a method and prints the answer.
 ///
 /// # Errors
-/// Returns an error for wrong arguments, without ubusd, or if the call fails.
+/// Returns an error for wrong arguments, a missing ubusd, or a failed call.
 pub async fn call(words: &[String]) -> Result<(), Box<dyn Error>> {
     let (path, method, args) = match words {
         [path, method] => (path, method, Map::new()),
@@ -27,15 +27,15 @@ pub async fn call(words: &[String]) -> Result<(), Box<dyn Error>> {
         _ => return Err("usage: ubus call PATH METHOD [ARGUMENTS]".into()),
     };
     let connection = Connection::open(Path::new(ubus::SOCKET)).await?;
-    let answer = connection.handle().call(path, method, &args, PATIENCE).await?;
+    let answer = connection.handle().call(path, method, &args, CALL_TIMEOUT).await?;
     println!("{}", Value::Object(answer));
     Ok(())
 }
 
-/// Prints the paths of the objects that the user may see, one per line.
+/// Prints the paths of all objects visible to the user.
 ///
 /// # Errors
-/// Returns an error for wrong arguments, without ubusd, or if no object matches.
+/// Returns an error for wrong arguments, a missing ubusd, or if no object matches.
 pub async fn list(words: &[String]) -> Result<(), Box<dyn Error>> {
     let pattern = match words {
         [] => "*",
@@ -52,7 +52,7 @@ pub async fn list(words: &[String]) -> Result<(), Box<dyn Error>> {
 /// Prints an object's notifications, one per line, until the object is removed.
 ///
 /// # Errors
-/// Returns an error for wrong arguments, a missing object, or without ubusd.
+/// Returns an error for wrong arguments, a missing object, or a missing ubusd.
 pub async fn subscribe(words: &[String]) -> Result<(), Box<dyn Error>> {
     let [path] = words else { return Err("usage: ubus subscribe PATH".into()) };
     let mut connection = Connection::open(Path::new(ubus::SOCKET)).await?;

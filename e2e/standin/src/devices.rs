@@ -8,7 +8,6 @@ use ubus::{Map, Method, PolicyType, Status};
 
 use crate::reply::{Answer, text};
 
-/// The method of netifd's object that the page calls.
 pub const METHODS: &[Method] = &[Method {
     name: "status",
     policy: &[("name", PolicyType::String), ("ubus_rpc_session", PolicyType::String)],
@@ -37,7 +36,7 @@ pub fn answer(sys: &Path, (method, args): (&str, &Map)) -> Answer {
         return Err(Status::MethodNotFound);
     }
     if let Some(name) = text(args, "name") {
-        // Reject paths that lead out of the folder.
+        // Reject names that escape from `sys`.
         let known = !matches!(name, "" | "." | "..") && !name.contains('/');
         let known = known && sys.join(name).is_dir();
         return if known { Ok(describe(&sys.join(name))) } else { Err(Status::NotFound) };
@@ -92,7 +91,6 @@ fn describe(device: &Path) -> Map {
         "statistics": statistics.into_iter().collect::<Map>(),
     });
     if let Value::Object(map) = &mut map {
-        // Virtual ports have no known speed.
         if let Some(speed) = Some(number("speed")).filter(|speed| *speed > 0) {
             let duplex = if line("duplex") == "half" { "H" } else { "F" };
             map.insert("speed".to_owned(), json!(format!("{speed}{duplex}")));

@@ -3,7 +3,6 @@
 
 use std::error::Error;
 
-/// Joins the causes of an error, outermost first.
 #[must_use]
 pub fn chain(error: &dyn Error) -> String {
     let mut causes = Vec::new();

@@ -16,12 +16,11 @@ use crate::reply::Answer;
 
 /// rpcd's umask, inherited by the programs it starts.
 const UMASK: libc::mode_t = 0o077;
-/// Capacity of a pipe. rpcd writes input once, so that further bytes are lost.
+/// Capacity of a pipe. rpcd writes the input once, so bytes beyond this are lost.
 const PIPE: usize = 65_536;
 /// rpcd's limit of a program's output.
 const MAX_OUTPUT: usize = 4096 * 64;
-/// Timeout of a program that runs in the background.
-const LONG: Duration = Duration::from_secs(600);
+const BACKGROUND_TIMEOUT: Duration = Duration::from_secs(600);
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Program {
@@ -66,7 +65,7 @@ impl Program {
         let mut command = Command::new(&self.path);
         command.args(&self.words).kill_on_drop(true);
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        // SAFETY: umask is safe to call between fork and exec.
+        // SAFETY: umask is async-signal-safe.
         unsafe {
             command.pre_exec(|| {
                 libc::umask(UMASK);
@@ -108,38 +107,37 @@ pub(crate) fn lookup(command: &str) -> Option<PathBuf> {
     std::env::split_paths(&search).map(|folder| folder.join(command)).find(|path| path.is_file())
 }
 
-/// How a call is answered that runs a program of the router.
+/// An action that answers a call, usually by running a program.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Deed {
-    /// Without running a program.
+pub enum Action {
+    /// Answer without running a program.
     Done,
-    /// With the program's exit status and output.
+    /// Answer with the program's exit status and output.
     Output(Program),
-    /// With the JSON object that the program prints.
-    Answers(Program),
-    /// Empty, after the program has ended, whatever its result.
-    Waited(Program),
-    /// Empty and at once, while the program runs in the background.
-    Later(Program),
+    /// Answer with the JSON object that the program prints.
+    Json(Program),
+    /// Wait for the program, then answer without data.
+    Wait(Program),
+    /// Answer immediately; the program continues in the background.
+    Background(Program),
 }
 
-impl Deed {
-    /// Runs the program and sends the answer.
-    pub(crate) async fn carry_out(self, limit: Duration, reply: Reply) {
+impl Action {
+    pub(crate) async fn run(self, limit: Duration, reply: Reply) {
         let answer = match self {
-            Deed::Done => Ok(Map::new()),
-            Deed::Output(program) => output(program.run(limit).await),
-            Deed::Answers(program) => match program.run(limit).await.map_err(status) {
+            Action::Done => Ok(Map::new()),
+            Action::Output(program) => output(program.run(limit).await),
+            Action::Json(program) => match program.run(limit).await.map_err(status) {
                 Ok(outcome) => {
                     serde_json::from_slice(&outcome.stdout).map_err(|_| Status::InvalidArgument)
                 }
                 Err(error) => Err(error),
             },
-            Deed::Waited(program) => program.run(limit).await.map(|_| Map::new()).map_err(status),
-            Deed::Later(program) => {
+            Action::Wait(program) => program.run(limit).await.map(|_| Map::new()).map_err(status),
+            Action::Background(program) => {
                 tokio::task::spawn_local(async move {
-                    // A reboot ends this process before the program returns.
-                    if let Err(error) = program.run(LONG).await {
+                    // A reboot kills this process before the program ends.
+                    if let Err(error) = program.run(BACKGROUND_TIMEOUT).await {
                         log::error!("{}: {error}", program.path.display());
                     }
                 });
@@ -157,7 +155,6 @@ impl Deed {
     }
 }
 
-/// Returns rpcd's answer to a program that has ended.
 fn output(outcome: io::Result<Outcome>) -> Answer {
     let outcome = outcome.map_err(status)?;
     if outcome.late {

@@ -15,12 +15,11 @@ use crate::exec::{self, Program, status};
 use crate::reply::{Answer, text};
 use crate::session::Sessions;
 
-/// Maximum size of a file that is read, in bytes.
+/// Maximum size of a readable file, in bytes.
 const MAX_SIZE: usize = 4096 * 64;
 const SESSION: Argument = ("ubus_rpc_session", PolicyType::String);
 const PATH: Argument = ("path", PolicyType::String);
 
-/// Methods of rpcd's object `file` that the lab uses.
 pub const METHODS: &[Method] = &[
     Method { name: "read", policy: &[PATH, ("base64", PolicyType::Bool), SESSION] },
     Method {
@@ -46,14 +45,13 @@ pub const METHODS: &[Method] = &[
     },
 ];
 
-/// Access control of a call.
-pub struct Asker<'a> {
+/// The caller's session, for access control.
+pub struct Caller<'a> {
     pub sessions: &'a mut Sessions,
-    /// Time since the sessions' start.
     pub now: Duration,
 }
 
-impl Asker<'_> {
+impl Caller<'_> {
     fn may(&mut self, args: &Map, path: &str, right: &str) -> bool {
         let Some(id) = text(args, "ubus_rpc_session") else { return true };
         self.sessions.allow(id, "file", path, right, self.now)
@@ -86,11 +84,11 @@ pub(crate) fn canonical(path: &str) -> String {
 ///
 /// # Errors
 /// Returns the status for the caller.
-pub fn answer(mut asker: Asker<'_>, (method, args): (&str, &Map)) -> Answer {
+pub fn answer(mut caller: Caller<'_>, (method, args): (&str, &Map)) -> Answer {
     match method {
-        "read" => read(&asker.path(args, "read")?),
-        "write" => write(&asker.path(args, "write")?, args),
-        "list" => list(&asker.path(args, "list")?),
+        "read" => read(&caller.path(args, "read")?),
+        "write" => write(&caller.path(args, "write")?, args),
+        "list" => list(&caller.path(args, "list")?),
         _ => Err(Status::MethodNotFound),
     }
 }
@@ -179,7 +177,7 @@ fn describe(meta: &Metadata) -> Map {
 ///
 /// # Errors
 /// Returns the status for the caller.
-pub fn program(mut asker: Asker<'_>, args: &Map) -> Result<Program, Status> {
+pub fn program(mut caller: Caller<'_>, args: &Map) -> Result<Program, Status> {
     let command = text(args, "command").ok_or(Status::InvalidArgument)?;
     if args.contains_key("ubus_rpc_session") && args.contains_key("env") {
         return Err(Status::PermissionDenied);
@@ -189,8 +187,8 @@ pub fn program(mut asker: Asker<'_>, args: &Map) -> Result<Program, Status> {
     let words = args.get("params").and_then(Value::as_array);
     let words: Vec<&str> = words.into_iter().flatten().filter_map(Value::as_str).collect();
     let line = [&[path.as_str()], &words[..]].concat().join(" ");
-    if asker.may(args, &path, "exec")
-        || (args.contains_key("params") && asker.may(args, &line, "exec"))
+    if caller.may(args, &path, "exec")
+        || (args.contains_key("params") && caller.may(args, &line, "exec"))
     {
         Ok(Program::new(path, &words))
     } else {

@@ -6,8 +6,8 @@ use std::path::Path;
 use serde_json::Value;
 use ubus::Map;
 
-/// Returns file name and object of each `*.json` in `folder`, sorted by name. Logs and skips files
-/// that cannot be read or parsed; a missing folder is empty.
+/// Returns file name and content of each `*.json` in `folder`, sorted by name. Unusable files are
+/// logged and skipped; a missing folder is empty.
 pub(crate) fn objects_in(folder: &Path) -> Vec<(String, Map)> {
     let Ok(entries) = std::fs::read_dir(folder) else { return Vec::new() };
     let mut paths: Vec<_> = entries.flatten().map(|entry| entry.path()).collect();

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! A stand-in for ubusd, rpcd, netifd and uhttpd in the lab, so that the daemon and the page run
-//! unchanged without OpenWrt. `tests/it/contract.rs` compares it with recorded answers of the real
-//! ones.
+//! Stand-in for ubusd, rpcd, netifd and uhttpd, so that daemon and page run in the lab without
+//! OpenWrt. `tests/it/contract.rs` compares its answers with recordings of the originals.
 //!
-//! One process with one thread: [`broker`] is the bus. Its clients are [`objects`], which publishes
-//! `session`, `uci`, `file`, `rpc-sys`, `system`, `service`, `log` and netifd's objects,
-//! [`plugins`], which publishes programs, and [`http`], which connects the web.
+//! A single-threaded process. [`broker`] is the bus; [`objects`], [`plugins`] and [`http`] are its
+//! clients. `objects` publishes `session`, `uci`, `file`, `rpc-sys`, `system`, `service`, `log` and
+//! netifd's objects; `plugins` publishes executables; `http` serves the web.
 
 mod accounts;
 pub mod broker;
@@ -47,7 +46,6 @@ pub use errors::chain;
 pub enum RunError {
     #[error("offering the bus")]
     Bus(#[from] broker::ServeError),
-    /// Creating the folder of files that do not survive a reboot failed.
     #[error("making the folder {}", path.display())]
     Folder { path: PathBuf, source: io::Error },
     #[error("answering for rpcd")]
@@ -87,13 +85,14 @@ pub async fn run(
     let (published, all_published) = oneshot::channel();
     let (plugged, all_plugged) = oneshot::channel();
     let web = async {
-        // Web clients may call at once, so publish first. The other branches report failures.
+        // Web clients may call immediately, so wait until all objects exist. Failures of publishing
+        // end the other branches.
         if all_published.await.is_err() || all_plugged.await.is_err() {
             return std::future::pending().await;
         }
         let gateway = http::Gateway::open(ubus_socket.clone()).await?;
         let server = http::Server::listen(listen, gateway, www).await?;
-        // The caller may have dropped the receiver.
+        // Ignore a dropped receiver.
         let _ = ready.send(server.address()?);
         Ok(server.serve().await)
     };

@@ -8,7 +8,6 @@ use standin::client;
 use standin::options::{Options, USAGE};
 use tokio::signal::unix::{SignalKind, signal};
 
-/// Prints log messages to stdout and stderr.
 struct Stdio;
 
 impl log::Log for Stdio {
@@ -69,7 +68,6 @@ fn exit_code(outcome: Result<(), Box<dyn Error>>) -> ExitCode {
     }
 }
 
-/// Runs a command to completion on a new runtime.
 fn run(verb: impl Future<Output = Result<(), Box<dyn Error>>>) -> Result<(), Box<dyn Error>> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     tokio::task::LocalSet::new().block_on(&runtime, verb)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The ubus object `network.interface`: interfaces of `/etc/config/network` with the kernel's state
-//! of their devices.
+//! The ubus object `network.interface`: interfaces of `/etc/config/network`, with the kernel's
+//! state.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -16,7 +16,6 @@ use crate::uci::{Package, Section, Store};
 
 const SESSION: ubus::Argument = ("ubus_rpc_session", PolicyType::String);
 
-/// Methods of netifd's object that the page or the daemon calls.
 pub const METHODS: &[Method] = &[
     Method { name: "dump", policy: &[SESSION] },
     Method { name: "status", policy: BY_NAME },
@@ -25,8 +24,7 @@ pub const METHODS: &[Method] = &[
     Method { name: "renew", policy: BY_NAME },
 ];
 
-/// Methods of `network.interface.NAME`.
-pub const OF_ONE: &[Method] = &[
+pub const INTERFACE_METHODS: &[Method] = &[
     Method { name: "status", policy: &[SESSION] },
     Method { name: "up", policy: &[SESSION] },
     Method { name: "down", policy: &[SESSION] },
@@ -37,22 +35,20 @@ pub const OF_ONE: &[Method] = &[
 pub const PATH: &str = "network.interface.";
 const BY_NAME: &[ubus::Argument] = &[("interface", PolicyType::String), SESSION];
 
-/// Addresses by device, with prefix lengths.
+/// Addresses and prefix lengths by device.
 pub type Addresses = BTreeMap<String, Vec<(IpAddr, u8)>>;
 
-/// When an interface came up, and its device's index, which changes if the device is recreated.
+/// Time when an interface came up, and its device's index, which detects a recreated device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Up {
     index: u32,
-    /// Since boot.
     since: Duration,
 }
 
-/// A change of an interface's state.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Change {
     pub interface: String,
-    /// True if the interface came up, false if it went down.
+    /// False if the interface went down.
     pub up: bool,
 }
 
@@ -61,7 +57,7 @@ pub struct Network {
     store: Store,
     sys: PathBuf,
     up: BTreeMap<String, Up>,
-    /// File that preserves `up` over a restart.
+    /// File that keeps `up` across restarts.
     memory: PathBuf,
     /// Folder with a file for each interface that was brought down.
     down: PathBuf,
@@ -70,8 +66,8 @@ pub struct Network {
 }
 
 impl Network {
-    /// Interfaces of the configuration in `store`. `down` is the folder that lists interfaces which
-    /// should stay down.
+    /// Returns the interfaces of the configuration in `store`. `down` is the folder of interfaces
+    /// that must stay down.
     #[must_use]
     pub fn new(store: Store, down: PathBuf) -> Network {
         let memory = store.run.join("interfaces.json");
@@ -95,13 +91,13 @@ impl Network {
     /// Returns the index of a device that is up and has carrier.
     fn index_if_up(&self, device: &str) -> Option<u32> {
         let file = |name| std::fs::read_to_string(self.sys.join(device).join(name)).ok();
-        // A PPP device that is up reports "unknown".
+        // Running PPP devices report the state "unknown".
         let state = file("operstate")?;
         let running = matches!(state.trim(), "up" | "unknown");
         running.then(|| file("ifindex")?.trim().parse().ok()).flatten()
     }
 
-    /// Updates the state of all interfaces and returns the changes. `now` is the time since boot.
+    /// Updates all interfaces and returns the changes. `now` is the time since boot.
     pub fn update(&mut self, now: Duration) -> Vec<Change> {
         let config = self.config();
         let mut changes = Vec::new();
@@ -168,14 +164,13 @@ impl Network {
         }
     }
 
-    /// Names of the configured interfaces.
     #[must_use]
     pub fn names(&self) -> Vec<String> {
         Self::interfaces(&self.config()).map(|section| section.name.clone()).collect()
     }
 
-    /// Returns true once after an interface was brought up or down, when the configuration must be
-    /// reloaded.
+    /// Returns and clears the flag that an interface was brought up or down, so that the caller
+    /// reloads the services.
     pub fn take_reload(&mut self) -> bool {
         std::mem::take(&mut self.reload)
     }
@@ -208,7 +203,7 @@ impl Network {
         let up = self.up.get(&section.name);
         let option = |name| section.option(name).and_then(|value| value.text()).unwrap_or_default();
         let wanted = option("auto") != "0" && !self.down.join(&section.name).exists();
-        // Only sessions can be pending; a static interface is up or lacks its device.
+        // Interfaces with a session can be pending; static ones are up or have no device.
         let pending = wanted && up.is_none() && matches!(option("proto"), "pppoe" | "dhcp");
         let metric: u32 = option("metric").parse().unwrap_or(0);
         let mut map = Map::from_iter([
@@ -224,7 +219,7 @@ impl Network {
             map.insert("l3_device".to_owned(), json!(device));
         }
         map.insert("proto".to_owned(), json!(option("proto")));
-        // netifd hides the device of an alias while the interface it refers to is down.
+        // netifd hides the device of an alias while the aliased interface is down.
         if up.is_some() || !option("device").starts_with('@') {
             map.insert("device".to_owned(), json!(layer2(section, config)));
         }
@@ -260,7 +255,7 @@ fn remembered(memory: &std::path::Path) -> BTreeMap<String, Up> {
     map.into_iter().filter_map(entry).collect()
 }
 
-/// Returns the configured device; `@other` is the device of interface `other`.
+/// Returns the configured device. `@other` refers to the device of interface `other`.
 fn layer2(section: &Section, config: &Package) -> String {
     let device = section.option("device").and_then(|value| value.text()).unwrap_or_default();
     match device.strip_prefix('@').and_then(|other| config.section(other)) {
@@ -269,14 +264,15 @@ fn layer2(section: &Section, config: &Package) -> String {
     }
 }
 
-/// Removes a section, so that interfaces that refer to each other do not recurse forever.
+/// Returns the configuration without `section`, so that interfaces that refer to each other end the
+/// recursion.
 fn without(config: &Package, section: &Section) -> Package {
     let mut rest = config.clone();
     rest.sections.retain(|known| known.name != section.name);
     rest
 }
 
-/// Returns the device of an interface's packets: PPPoE and tunnels create their own.
+/// Returns the device for IP packets; PPPoE and tunnels create their own.
 fn layer3(section: &Section, config: &Package) -> String {
     match section.option("proto").and_then(|value| value.text()) {
         Some("pppoe") => format!("pppoe-{}", section.name),

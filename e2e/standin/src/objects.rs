@@ -13,8 +13,8 @@ use ubus::{
     Status,
 };
 
-use crate::exec::Deed;
-use crate::file::{self, Asker};
+use crate::exec::Action;
+use crate::file::{self, Caller};
 use crate::network::{self, Network};
 use crate::reply::Answer;
 use crate::session::{self, Accounts, Sessions};
@@ -22,7 +22,6 @@ use crate::syslog::{self, Log};
 use crate::uci::{self, Store, Uci};
 use crate::{devices, reload, rpcsys, service, system, wireless};
 
-/// Interval for checking interfaces and the log.
 const POLL: Duration = Duration::from_secs(1);
 
 #[derive(Debug, thiserror::Error)]
@@ -37,18 +36,18 @@ pub enum ServeError {
     Lost(#[from] ConnectionError),
 }
 
-/// Programs that replace procd.
+/// Programs that do procd's work.
 #[derive(Debug, Default)]
 pub struct Procd {
-    /// Called with the name of each changed configuration.
+    /// Runs with the name of each changed configuration.
     pub reload: Option<PathBuf>,
-    /// Called with the type of each event.
+    /// Runs with the type of each event.
     pub event: Option<PathBuf>,
     /// Timeout of a program that runs for a caller.
     pub limit: Duration,
 }
 
-/// Sources of the objects besides accounts and configurations.
+/// Inputs of [`Objects`] besides accounts and configurations.
 pub struct Parts {
     /// Folder with a file for each interface that was brought down.
     pub down: PathBuf,
@@ -64,11 +63,9 @@ pub struct Objects {
     uci: Uci,
     network: Network,
     store: Store,
-    /// Folder with a state file for each radio.
     radios: PathBuf,
     log: Log,
     procd: Procd,
-    /// Interfaces with published objects.
     published: BTreeSet<String>,
     start: Instant,
 }
@@ -118,7 +115,7 @@ impl Objects {
             bus.publish_unchecked(Object { path: path.to_owned(), methods }).await?;
         }
         self.publish_interfaces(&bus).await;
-        // The caller may have dropped the receiver.
+        // Ignore a dropped receiver.
         let _ = published.send(());
         let mut poll = tokio::time::interval(POLL);
         loop {
@@ -135,14 +132,14 @@ impl Objects {
         }
     }
 
-    /// Publishes an object for each interface. Objects of removed interfaces stay published.
+    /// Publishes an object for each interface. Removed interfaces keep theirs.
     async fn publish_interfaces(&mut self, bus: &Handle) {
         for name in self.network.names() {
             if self.published.contains(&name) {
                 continue;
             }
             let path = format!("{}{name}", network::PATH);
-            let object = Object { path, methods: network::OF_ONE };
+            let object = Object { path, methods: network::INTERFACE_METHODS };
             match bus.publish_unchecked(object).await {
                 Ok(()) => drop(self.published.insert(name)),
                 Err(error) => log::warn!("publishing interface {name}: {error}"),
@@ -151,10 +148,10 @@ impl Objects {
     }
 
     fn serve_one(&mut self, request: Request) {
-        if let Some(deed) = self.deed(&request) {
-            match deed {
-                Ok(deed) => {
-                    let work = deed.carry_out(self.procd.limit, request.reply);
+        if let Some(action) = self.action(&request) {
+            match action {
+                Ok(action) => {
+                    let work = action.run(self.procd.limit, request.reply);
                     tokio::task::spawn_local(work);
                 }
                 Err(status) => request.reply.status(status),
@@ -164,7 +161,7 @@ impl Objects {
         let called = (request.method.as_str(), &request.args);
         match self.answer(&request.object, called) {
             Ok(map) => {
-                // Configurations may exceed the maximum size of a message.
+                // A configuration may exceed the maximum message size.
                 if let Err(error) = request.reply.data(&map) {
                     log::warn!("answering {}: {error}", request.object);
                 }
@@ -173,16 +170,16 @@ impl Objects {
         }
     }
 
-    /// Returns the program that carries out the call; `None` for other calls.
-    fn deed(&mut self, request: &Request) -> Option<Result<Deed, Status>> {
+    /// Returns the action that answers the call, or `None` for calls that run no program.
+    fn action(&mut self, request: &Request) -> Option<Result<Action, Status>> {
         let called = (request.method.as_str(), &request.args);
         match request.object.as_str() {
             "file" if called.0 == "exec" => {
-                let asker = Asker { sessions: &mut self.sessions, now: self.start.elapsed() };
-                Some(file::program(asker, called.1).map(Deed::Output))
+                let caller = Caller { sessions: &mut self.sessions, now: self.start.elapsed() };
+                Some(file::program(caller, called.1).map(Action::Output))
             }
-            "rpc-sys" => Some(rpcsys::deed(called)),
-            "system" => system::deed(called),
+            "rpc-sys" => Some(rpcsys::action(called)),
+            "system" => system::action(called),
             _ => None,
         }
     }
@@ -215,14 +212,14 @@ impl Objects {
             "network.device" => devices::answer(Path::new("/sys/class/net"), called),
             "network.wireless" => wireless::answer(&self.store, &self.radios, called),
             "log" => self.log.answer(called),
-            "file" => file::answer(Asker { sessions: &mut self.sessions, now }, called),
+            "file" => file::answer(Caller { sessions: &mut self.sessions, now }, called),
             _ => self.answer_interface(object, called),
         };
         self.reload_services();
         answer
     }
 
-    /// Answers `network.interface.NAME` like `network.interface` with that name as argument.
+    /// Answers `network.interface.NAME` like `network.interface` with the name as an argument.
     fn answer_interface(&mut self, object: &str, (method, args): (&str, &Map)) -> Answer {
         let name = object.strip_prefix(network::PATH).ok_or(Status::NotFound)?;
         let mut args = args.clone();
@@ -251,12 +248,12 @@ impl Objects {
 
     /// Like netifd, reports changes of interfaces to subscribers and as an event.
     async fn poll(&mut self, bus: &Handle) {
-        self.log.take_in();
+        self.log.receive();
         self.publish_interfaces(bus).await;
         for change in self.network.update(system::since_boot()) {
             let (name, action) =
                 if change.up { ("interface.update", "ifup") } else { ("interface.down", "ifdown") };
-            service::happened(self.procd.event.as_deref(), name);
+            service::send(self.procd.event.as_deref(), name);
             let interface = json!(change.interface);
             let mut data = Map::from_iter([("interface".to_owned(), interface)]);
             let notified = bus.notify("network.interface", name, &data);

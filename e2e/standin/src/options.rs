@@ -8,12 +8,9 @@ use lexopt::prelude::*;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Options {
-    /// Socket of the bus.
     pub ubus_socket: PathBuf,
-    /// Address of the web server.
     pub listen: SocketAddr,
     pub www: PathBuf,
-    /// File with the users' password hashes.
     pub shadow: PathBuf,
     /// Folder of access groups for web sessions.
     pub acl: PathBuf,
@@ -30,15 +27,13 @@ pub struct Options {
     pub exec_limit: Duration,
     /// Socket for log messages; `None` to create no socket.
     pub syslog: Option<PathBuf>,
-    /// Folder of the services' log files.
     pub logs: Option<PathBuf>,
     /// Folder with a file for each interface that was brought down.
     pub down: PathBuf,
-    /// Folder with a state file for each radio.
     pub radios: PathBuf,
-    /// Program called with the name of each changed configuration.
+    /// Runs with the name of each changed configuration.
     pub reload_command: Option<PathBuf>,
-    /// Program called with the type of each event.
+    /// Runs with the type of each event.
     pub event_command: Option<PathBuf>,
 }
 

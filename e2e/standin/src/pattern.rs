@@ -3,7 +3,6 @@
 
 use std::ffi::CString;
 
-/// Returns whether `name` matches `pattern` (`*`, `?`, `[…]`, without escapes).
 #[expect(unsafe_code, reason = "calls the C library")]
 pub(crate) fn matches(pattern: &str, name: &str) -> bool {
     let (Ok(pattern), Ok(name)) = (CString::new(pattern), CString::new(name)) else {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! rpcd's exec plug-ins: each program in a folder is an object of the bus with the file's name.
 //!
-//! `PROGRAM list` prints `{method: {argument: sample}}`; `PROGRAM call METHOD` reads the arguments
-//! as JSON and prints the answer. Like rpcd, lists the methods at start and on SIGHUP.
+//! `PROGRAM list` prints `{method: {argument: sample}}`. `PROGRAM call METHOD` reads JSON arguments
+//! and prints the answer. Like rpcd, methods are listed at start and on SIGHUP.
 
 use std::collections::BTreeMap;
 use std::convert::Infallible;
@@ -21,16 +21,15 @@ use crate::objects::ServeError;
 use crate::reply::Answer;
 
 /// Nesting limit of json-c's parser; deeper values are syntax errors.
-const DEPTH: usize = 32;
+const MAX_DEPTH: usize = 32;
 
 #[derive(Clone, Debug)]
 pub struct Plugins {
     pub folder: PathBuf,
-    /// Timeout of a call.
     pub limit: Duration,
 }
 
-/// Programs by the name of their object.
+/// Programs by object name.
 type Programs = BTreeMap<String, PathBuf>;
 
 impl Plugins {
@@ -50,14 +49,14 @@ impl Plugins {
             let mut connection = Connection::open(socket).await?;
             let programs = self.publish(&connection.handle()).await;
             if let Some(published) = published.take() {
-                // The caller may have dropped the receiver.
+                // Ignore a dropped receiver.
                 let _ = published.send(());
             }
             self.answer_until(&mut reload, &mut connection, &programs).await?;
         }
     }
 
-    /// Answers calls until a reload. rpcd restarts to reload, which removes and adds its objects.
+    /// Answers calls until a reload, which like rpcd's restart replaces all objects.
     async fn answer_until(
         &self,
         reload: &mut Signal,
@@ -89,7 +88,7 @@ impl Plugins {
     }
 }
 
-/// Returns the files that their owner may execute, following links.
+/// Returns the executables in `folder`, following links.
 fn candidates(folder: &Path) -> Programs {
     let Ok(entries) = std::fs::read_dir(folder) else { return Programs::new() };
     let runs = |meta: &Metadata| meta.is_file() && meta.permissions().mode() & 0o100 != 0;
@@ -100,7 +99,7 @@ fn candidates(folder: &Path) -> Programs {
     named.collect()
 }
 
-/// Returns the methods that a plug-in lists; `None` if the list is unusable.
+/// Returns the methods of a plug-in, or `None` if its list is invalid.
 async fn list(program: &Path, limit: Duration) -> Option<&'static [Method]> {
     let output = run(Program::new(program, &["list"]), limit).await;
     let Some(Value::Object(methods)) = first_value(&output) else {
@@ -108,7 +107,7 @@ async fn list(program: &Path, limit: Duration) -> Option<&'static [Method]> {
         return None;
     };
     let methods: Vec<Method> = methods.iter().filter_map(method).collect();
-    // The bus needs static signatures, and the lab reloads only a few times.
+    // The bus needs `'static` signatures. Leaking is fine: the lab rarely reloads.
     (!methods.is_empty()).then(|| &*methods.leak())
 }
 
@@ -120,8 +119,8 @@ fn method((name, arguments): (&String, &Value)) -> Option<Method> {
     Some(Method { name: String::leak(name.clone()), policy: policy.leak() })
 }
 
-/// Returns the type of an argument from its sample. Numbers 8 and 64 stand for their width; 16 is
-/// not supported, since no plug-in of ours uses it.
+/// Returns an argument's type from its sample. The numbers 8 and 64 select an integer's width; 16
+/// is unsupported because our plug-ins do not use it.
 fn kind(sample: &Value) -> PolicyType {
     match sample {
         Value::Null => PolicyType::Any,
@@ -138,7 +137,7 @@ fn kind(sample: &Value) -> PolicyType {
     }
 }
 
-/// Runs a call and answers it. Arguments that the plug-in has not listed are passed, too.
+/// Runs the plug-in and answers the call. Like rpcd, passes arguments that were not listed.
 async fn answer(program: PathBuf, limit: Duration, request: Request) {
     let mut program = Program::new(program, &["call", &request.method]);
     program.input = Value::Object(request.args).to_string().into_bytes();
@@ -153,11 +152,11 @@ async fn answer(program: PathBuf, limit: Duration, request: Request) {
     }
 }
 
-/// Returns rpcd's reply to a plug-in's output, ignoring the exit status: a JSON object at the start
-/// of the output, otherwise a status.
+/// Converts a plug-in's output to rpcd's reply. The exit status is ignored; output that does not
+/// start with a JSON object becomes a status.
 fn reply(output: &[u8]) -> Answer {
     match first_value(output) {
-        Some(Value::Object(map)) if map.values().all(|value| depth(value) < DEPTH) => Ok(map),
+        Some(Value::Object(map)) if map.values().all(|value| depth(value) < MAX_DEPTH) => Ok(map),
         Some(Value::Null) => Err(Status::NoData),
         None if output.is_empty() => Err(Status::NoData),
         _ => Err(Status::InvalidArgument),
@@ -168,7 +167,6 @@ fn first_value(output: &[u8]) -> Option<Value> {
     serde_json::Deserializer::from_slice(output).into_iter().next()?.ok()
 }
 
-/// Nesting depth of objects and arrays.
 fn depth(value: &Value) -> usize {
     match value {
         Value::Object(map) => 1 + map.values().map(depth).max().unwrap_or(0),
@@ -177,15 +175,15 @@ fn depth(value: &Value) -> usize {
     }
 }
 
-/// Returns a plug-in's output, up to the timeout if there was one.
+/// Returns a plug-in's output, truncated at the timeout.
 async fn run(program: Program, limit: Duration) -> Vec<u8> {
     let words: Vec<_> = program.words.iter().map(|word| word.to_string_lossy()).collect();
     let what = format!("{} {}", program.path.display(), words.join(" "));
     match program.run(limit).await {
         Ok(outcome) => {
-            // rpcd discards stderr; logging it helps to develop plug-ins.
-            let complaint = String::from_utf8_lossy(&outcome.stderr);
-            complaint.lines().for_each(|line| log::warn!("{what}: {line}"));
+            // rpcd discards stderr; the lab logs it to help developers.
+            let stderr = String::from_utf8_lossy(&outcome.stderr);
+            stderr.lines().for_each(|line| log::warn!("{what}: {line}"));
             if outcome.late {
                 log::error!("{what}: killed after {} s", limit.as_secs());
             }

@@ -15,7 +15,7 @@ pub(crate) fn hex_id() -> io::Result<String> {
     Ok(format!("{:032x}", u128::from_be_bytes(bytes()?)))
 }
 
-/// Returns an id for the bus. The fallback is guessable, which is harmless as these ids are public.
+/// Returns an id for the bus. The fallback is guessable, but bus ids are public.
 pub(crate) fn number() -> u32 {
     bytes().map_or_else(|_| std::process::id().wrapping_mul(0x9e37_79b1), u32::from_be_bytes)
 }

@@ -6,7 +6,7 @@ use ubus::{Map, Status};
 
 pub(crate) type Answer = Result<Map, Status>;
 
-/// Returns a string argument. Like in rpcd, an argument of another type counts as missing.
+/// Returns a string argument. Like rpcd, treats other types as missing.
 pub(crate) fn text<'a>(args: &'a Map, name: &str) -> Option<&'a str> {
     args.get(name).and_then(Value::as_str)
 }

@@ -5,9 +5,8 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use serde_json::{Value, json};
 
-/// Flag of a route with a gateway.
 const RTF_GATEWAY: u32 = 2;
-/// Flag of local and broadcast routes, which netifd does not show.
+/// Local and broadcast routes, which netifd does not show.
 const RTF_LOCAL: u32 = 0x8000_0000;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -30,7 +29,7 @@ impl Route {
     }
 }
 
-/// Returns all routes except local, broadcast and multicast ones.
+/// Returns all unicast routes except local ones.
 #[must_use]
 pub fn read() -> Vec<Route> {
     let read = |path: &str| std::fs::read_to_string(path).unwrap_or_default();

@@ -5,13 +5,13 @@
 use serde_json::Value;
 use ubus::{Argument, Map, Method, PolicyType, Status};
 
-use crate::exec::{self, Deed, Program};
+use crate::exec::{self, Action, Program};
 use crate::reply::text;
 
 const SESSION: Argument = ("ubus_rpc_session", PolicyType::String);
 const IMAGE: &str = "/tmp/firmware.bin";
-/// Delay in seconds before a reboot, reset or upgrade, so that the caller gets the answer.
-const GRACE: &str = "2";
+/// Seconds between the answer and a reboot, reset or upgrade.
+const DELAY_S: &str = "2";
 
 pub const METHODS: &[Method] = &[
     Method {
@@ -25,14 +25,14 @@ pub const METHODS: &[Method] = &[
     Method { name: "reboot", policy: &[SESSION] },
 ];
 
-/// Returns how a call is answered.
+/// Returns the action that answers a call.
 ///
 /// # Errors
 /// Returns the status for the caller.
-pub fn deed((method, args): (&str, &Map)) -> Result<Deed, Status> {
+pub fn action((method, args): (&str, &Map)) -> Result<Action, Status> {
     let later = |line: &str| {
-        let words = ["-c", &format!("sleep {GRACE}; exec {line}")].map(str::to_owned);
-        Ok(Deed::Later(Program::new("/bin/sh", &words)))
+        let words = ["-c", &format!("sleep {DELAY_S}; exec {line}")].map(str::to_owned);
+        Ok(Action::Background(Program::new("/bin/sh", &words)))
     };
     match method {
         "password_set" => {
@@ -42,9 +42,9 @@ pub fn deed((method, args): (&str, &Map)) -> Result<Deed, Status> {
             };
             let mut program = Program::new("/bin/passwd", &[user]);
             program.input = format!("{password}\n{password}\n").into_bytes();
-            Ok(Deed::Waited(program))
+            Ok(Action::Wait(program))
         }
-        "upgrade_test" => Ok(Deed::Output(Program::new("/sbin/sysupgrade", &["--test", IMAGE]))),
+        "upgrade_test" => Ok(Action::Output(Program::new("/sbin/sysupgrade", &["--test", IMAGE]))),
         "upgrade_start" => {
             let keep = args.get("keep").and_then(Value::as_bool).unwrap_or(false);
             let option = if keep { "" } else { "-n " };
@@ -52,7 +52,7 @@ pub fn deed((method, args): (&str, &Map)) -> Result<Deed, Status> {
         }
         "upgrade_clean" => {
             std::fs::remove_file(IMAGE).map_err(exec::status)?;
-            Ok(Deed::Done)
+            Ok(Action::Done)
         }
         "factory" => later("/sbin/jffs2reset -y -r"),
         "reboot" => later("/sbin/reboot"),

@@ -8,14 +8,13 @@ use ubus::{Map, Method, PolicyType, Status};
 use crate::reload;
 use crate::reply::{Answer, text};
 
-/// The method of procd's object that packages call.
 pub const METHODS: &[Method] = &[Method {
     name: "event",
     policy: &[("type", PolicyType::String), ("data", PolicyType::Table)],
 }];
 
-/// Answers a call by starting `command` with the event's type. Like procd, does not wait for the
-/// triggers or report their failures.
+/// Answers a call by starting `command` with the event's type. Like procd, neither waits for
+/// triggers nor reports their failures.
 ///
 /// # Errors
 /// Returns the status for the caller.
@@ -27,12 +26,11 @@ pub fn answer(command: Option<&Path>, called: (&str, &Map)) -> Answer {
     if !called.1.get("data").is_some_and(serde_json::Value::is_object) {
         return Err(Status::InvalidArgument);
     }
-    happened(command, kind);
+    send(command, kind);
     Ok(Map::new())
 }
 
-/// Starts `command TYPE` if there is a command.
-pub(crate) fn happened(command: Option<&Path>, kind: &str) {
+pub(crate) fn send(command: Option<&Path>, kind: &str) {
     if let Some(command) = command {
         reload::start(command, kind);
     }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The ubus object `log` of logd: the newest messages of kernel and programs, kept in memory.
-//! Programs send messages to a socket. Lines that a supervisor writes to `NAME.log` and
-//! `NAME.err.log` are read as well, as procd would log them.
+//! The ubus object `log` of logd: recent messages of kernel and programs. Programs send to a
+//! socket; `NAME.log` and `NAME.err.log` contain the output of services, which procd would log.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::fs::File;
@@ -15,14 +14,13 @@ use ubus::{Map, Method, PolicyType, Status};
 
 use crate::reply::{Answer, text};
 
-/// Maximum number of messages; logd keeps 128 KiB by default.
-const KEPT: usize = 1500;
-/// Maximum length of a message.
-const LONGEST: usize = 1024;
-/// Priorities `daemon.info` and `daemon.err`, which procd gives to a service's stdout and stderr.
+/// Maximum number of messages. logd limits the size instead, to 128 KiB by default.
+const MAX_MESSAGES: usize = 1500;
+const MAX_CHARS: usize = 1024;
+/// Priorities `daemon.info` and `daemon.err`, used by procd for stdout and stderr of services.
 const DAEMON_INFO: u32 = 30;
 const DAEMON_ERR: u32 = 27;
-/// Priority `user.notice`, for messages without one.
+/// Priority `user.notice`, for messages without a priority.
 const USER_NOTICE: u32 = 13;
 /// logd's source number for messages of programs.
 const SOURCE_SYSLOG: u32 = 1;
@@ -54,17 +52,15 @@ pub struct Log {
     next: u32,
     socket: Option<UnixDatagram>,
     folder: Option<PathBuf>,
-    /// Bytes read of each file.
+    /// Read offset in each file.
     read: BTreeMap<PathBuf, u64>,
 }
 
 impl Log {
-    /// Listens at `socket` and reads the files of `folder`. Logs a source that fails and continues
-    /// without it.
+    /// Opens the socket and the folder. A source that fails is logged and skipped.
     #[must_use]
     pub fn new(socket: Option<&Path>, folder: Option<PathBuf>) -> Log {
         let listen = |path: &Path| {
-            // Remove the socket of an earlier run.
             let _ = std::fs::remove_file(path);
             let socket = UnixDatagram::bind(path)?;
             socket.set_nonblocking(true)?;
@@ -79,7 +75,7 @@ impl Log {
     }
 
     fn add(&mut self, priority: u32, text: &str) {
-        let text: String = text.trim_end().chars().take(LONGEST).collect();
+        let text: String = text.trim_end().chars().take(MAX_CHARS).collect();
         if text.is_empty() {
             return;
         }
@@ -88,14 +84,13 @@ impl Log {
         let text = text.replace('\n', " ");
         self.messages.push_back(Message { id: self.next, priority, time_ms, text });
         self.next = self.next.wrapping_add(1);
-        if self.messages.len() > KEPT {
+        if self.messages.len() > MAX_MESSAGES {
             self.messages.pop_front();
         }
     }
 
-    /// Reads new messages from the socket and the files.
-    pub fn take_in(&mut self) {
-        let mut buffer = [0; LONGEST * 4];
+    pub fn receive(&mut self) {
+        let mut buffer = [0; MAX_CHARS * 4];
         while let Some(Ok(length)) = self.socket.as_ref().map(|socket| socket.recv(&mut buffer)) {
             let (priority, text) = datagram(&String::from_utf8_lossy(&buffer[..length]));
             self.add(priority, &text);
@@ -104,12 +99,12 @@ impl Log {
             return;
         };
         for path in entries.flatten().map(|entry| entry.path()) {
-            self.take_up(&path);
+            self.read_entry(&path);
         }
     }
 
-    /// Reads new lines of a file, named after the file. Skips pppd, which also uses the socket.
-    fn take_up(&mut self, path: &Path) {
+    /// Reads new lines of `NAME.log` or `NAME.err.log`. Skips pppd, which sends to the socket.
+    fn read_entry(&mut self, path: &Path) {
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let Some(name) = name.strip_suffix(".log").filter(|name| !name.starts_with("pppoe-"))
         else {
@@ -122,7 +117,7 @@ impl Log {
         let known = self.read.get(path).copied().unwrap_or(0);
         let Ok(mut file) = File::open(path) else { return };
         let length = file.metadata().map_or(0, |meta| meta.len());
-        // A shorter file was truncated; read it from the start.
+        // A file that shrank was truncated; read it from the start.
         let from = if length < known { 0 } else { known };
         let mut bytes = Vec::new();
         if length == from
@@ -131,11 +126,11 @@ impl Log {
         {
             return;
         }
-        // Read an incomplete line again once it is complete.
+        // Leave an incomplete line for the next read.
         let end = bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
         self.read.insert(path.to_owned(), from + end as u64);
         for line in String::from_utf8_lossy(&bytes[..end]).lines() {
-            // `logger` has already written its caller's name.
+            // Lines in `messages` already start with the program's name.
             let line = if name == "messages" { line.to_owned() } else { format!("{name}: {line}") };
             self.add(priority, &line);
         }
@@ -146,16 +141,18 @@ impl Log {
     /// # Errors
     /// Returns the status for the caller.
     pub fn answer(&mut self, (method, args): (&str, &Map)) -> Answer {
-        self.take_in();
+        self.receive();
         match method {
             "read" => {
-                // logd answers a stream request with a pipe, which a web client cannot receive.
+                // Do not support streams: logd answers with a pipe, which web clients cannot
+                // receive.
                 if args.get("stream").and_then(Value::as_bool) != Some(false) {
                     return Ok(Map::new());
                 }
                 let lines = args.get("lines").and_then(Value::as_u64).unwrap_or(0);
                 let lines = usize::try_from(lines).ok().filter(|lines| *lines != 0);
-                let skipped = self.messages.len() - lines.unwrap_or(KEPT).min(self.messages.len());
+                let skipped =
+                    self.messages.len() - lines.unwrap_or(MAX_MESSAGES).min(self.messages.len());
                 let entry = |message: &Message| {
                     json!({"msg": message.text, "id": message.id, "priority": message.priority,
                         "source": SOURCE_SYSLOG, "time": message.time_ms})
@@ -180,7 +177,7 @@ fn datagram(text: &str) -> (u32, String) {
         Some((Ok(priority), rest)) => (priority, rest),
         _ => (USER_NOTICE, text),
     };
-    // The C library's timestamp has 16 characters including the final space.
+    // The C library's timestamp has 16 characters, including the trailing space.
     let bytes = rest.as_bytes();
     let timed = bytes.len() > 16 && bytes[15] == b' ' && bytes[3] == b' ' && bytes[12] == b':';
     let text = if timed { rest.get(16..).unwrap_or(rest) } else { rest };

@@ -6,12 +6,11 @@ use std::collections::BTreeMap;
 use serde_json::{Value, json};
 use ubus::{Map, Method, PolicyType, Status};
 
-use crate::exec::{Deed, Program};
+use crate::exec::{Action, Program};
 use crate::reply::{Answer, text};
 
 const SESSION: ubus::Argument = ("ubus_rpc_session", PolicyType::String);
 
-/// Methods of procd's object that the page calls.
 pub const METHODS: &[Method] = &[
     Method { name: "board", policy: &[SESSION] },
     Method { name: "info", policy: &[SESSION] },
@@ -19,15 +18,15 @@ pub const METHODS: &[Method] = &[
     Method { name: "validate_firmware_image", policy: &[("path", PolicyType::String), SESSION] },
 ];
 
-/// Returns the program that carries out the call; `None` for other calls.
+/// Returns the action that answers the call, or `None` for calls that run no program.
 #[must_use]
-pub fn deed((method, args): (&str, &Map)) -> Option<Result<Deed, Status>> {
+pub fn action((method, args): (&str, &Map)) -> Option<Result<Action, Status>> {
     match method {
-        "reboot" => Some(Ok(Deed::Later(Program::new::<&str>("/sbin/reboot", &[])))),
+        "reboot" => Some(Ok(Action::Background(Program::new::<&str>("/sbin/reboot", &[])))),
         "validate_firmware_image" => {
             let check = "/usr/libexec/validate_firmware_image";
             let path = text(args, "path").ok_or(Status::InvalidArgument);
-            Some(path.map(|path| Deed::Answers(Program::new(check, &[path]))))
+            Some(path.map(|path| Action::Json(Program::new(check, &[path]))))
         }
         _ => None,
     }
@@ -103,7 +102,6 @@ fn root_type() -> String {
 fn info() -> Value {
     let uptime = line("/proc/uptime");
     let uptime = uptime.split('.').next().and_then(|s| s.parse::<u64>().ok()).unwrap_or(0);
-    // procd reports the load in units of 1/65536.
     let load = line("/proc/loadavg");
     let load: Vec<u64> = load.split_whitespace().take(3).map(fixed_point).collect();
     let memory = memory();
@@ -126,14 +124,14 @@ fn info() -> Value {
     })
 }
 
-/// Converts `1.25` to 81920, in units of 1/65536.
+/// Converts a decimal to fixed point with 16 fractional bits: `1.25` to 81920.
 fn fixed_point(number: &str) -> u64 {
     let (whole, hundredths) = number.split_once('.').unwrap_or((number, "0"));
     let part = |text: &str| text.parse::<u64>().unwrap_or(0);
     (part(whole) << 16) + (part(hundredths) << 16) / 100
 }
 
-/// Returns `/proc/meminfo` in KiB.
+/// Returns the values of `/proc/meminfo`, in KiB.
 fn memory() -> BTreeMap<String, u64> {
     let text = std::fs::read_to_string("/proc/meminfo").unwrap_or_default();
     let pair = |line: &str| {
@@ -143,7 +141,7 @@ fn memory() -> BTreeMap<String, u64> {
     text.lines().filter_map(pair).collect()
 }
 
-/// Time since boot, in hundredths of a second.
+/// Returns the time since boot. `/proc/uptime` has a resolution of 10 ms.
 pub(crate) fn since_boot() -> std::time::Duration {
     let seconds = line("/proc/uptime").split_whitespace().next().and_then(|s| s.parse().ok());
     std::time::Duration::from_secs_f64(seconds.unwrap_or(0.0))

@@ -10,31 +10,30 @@ use ubus::{Map, Method, PolicyType, Status};
 use crate::reply::{Answer, text};
 use crate::uci::{self, Package, Section, Store};
 
-/// The method of netifd's object that the page calls.
 pub const METHODS: &[Method] = &[Method {
     name: "status",
     policy: &[("device", PolicyType::String), ("ubus_rpc_session", PolicyType::String)],
 }];
 
-/// Options of radios and SSIDs that are switches or lists; all others are passed as strings.
+/// Options that netifd reports as booleans or lists; the rest are strings.
 const SWITCHES: &[&str] = &["disabled", "hidden", "isolate", "wds", "bridge_isolate"];
 const LISTS: &[&str] = &["network", "network_vlan", "radio_macaddr", "maclist"];
 
-/// State of a radio, from lines of a file with its name: `up`, `pending`, `failed`, or `ap PLACE
-/// DEVICE`. PLACE is the section's position among those of its type, because the lab's scripts name
-/// anonymous sections differently.
+/// State of a radio, from its state file: `up`, `pending`, `failed`, or `ap PLACE DEVICE`. PLACE is
+/// the index of the section among those of its type: the lab's scripts name anonymous sections
+/// differently.
 #[derive(Debug, Default, PartialEq, Eq)]
-struct Made {
+struct RadioState {
     up: bool,
     pending: bool,
     failed: bool,
-    /// Positions of sections, and their devices.
+    /// Section indices and their devices.
     points: Vec<(usize, String)>,
 }
 
-impl Made {
-    fn read(text: &str) -> Made {
-        let mut made = Made::default();
+impl RadioState {
+    fn read(text: &str) -> RadioState {
+        let mut made = RadioState::default();
         for line in text.lines() {
             match line.split_whitespace().collect::<Vec<_>>()[..] {
                 ["up"] => made.up = true,
@@ -59,7 +58,7 @@ pub fn answer(store: &Store, state: &Path, (method, args): (&str, &Map)) -> Answ
         return Err(Status::MethodNotFound);
     }
     let nobody = PathBuf::from("/dev/null");
-    // A missing file means no radios.
+    // Without the file, there are no radios.
     let config = store.load("wireless", &nobody).unwrap_or_default();
     let known =
         |section: &&Section| section.kind == "wifi-device" && word(section, "type").is_some();
@@ -70,7 +69,7 @@ pub fn answer(store: &Store, state: &Path, (method, args): (&str, &Map)) -> Answ
             continue;
         }
         let file = std::fs::read_to_string(state.join(&radio.name)).unwrap_or_default();
-        radios.insert(radio.name.clone(), describe(&config, radio, &Made::read(&file)));
+        radios.insert(radio.name.clone(), describe(&config, radio, &RadioState::read(&file)));
     }
     match wanted {
         Some(_) if radios.is_empty() => Err(Status::NotFound),
@@ -86,10 +85,10 @@ fn is_on(section: &Section, option: &str) -> bool {
     matches!(word(section, option), Some("1" | "true" | "on" | "yes" | "enabled"))
 }
 
-fn describe(config: &Package, radio: &Section, made: &Made) -> Value {
+fn describe(config: &Package, radio: &Section, made: &RadioState) -> Value {
     let disabled = is_on(radio, "disabled");
     let points = config.sections.iter().filter(|section| section.kind == "wifi-iface");
-    // wifi-scripts leave out disabled SSIDs, and all SSIDs of a disabled radio.
+    // Like wifi-scripts, omit disabled SSIDs and all SSIDs of disabled radios.
     let shown = |(_, point): &(usize, &Section)| {
         let devices = point.option("device").map(uci::Value::words).unwrap_or_default();
         devices.contains(&&*radio.name) && !disabled && !is_on(point, "disabled")
@@ -107,7 +106,7 @@ fn describe(config: &Package, radio: &Section, made: &Made) -> Value {
     })
 }
 
-fn interface(place: usize, point: &Section, made: &Made) -> Value {
+fn interface(place: usize, point: &Section, made: &RadioState) -> Value {
     let mut config = values(point);
     config.insert("radios".to_owned(), json!([]));
     let mut map = json!({

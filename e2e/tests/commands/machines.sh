@@ -1,9 +1,8 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Commands that boot machines and measure, with the fewest rounds.
+# Commands that boot machines and measure, with a minimum of rounds.
 # @long
 
-# table TEXT: the table compares the engines, with a row per route.
 table() {
     has "$1" "offload ratio" "inter-vlan  IPv4" "inter-vlan  IPv6" "pppoe       IPv4" \
         "pppoe       IPv6"
@@ -17,7 +16,7 @@ test_an_emulated_lab_compares_the_engines() { table "$(BENCH_SECONDS=1 build lab
 
 # @timed
 # @runs ./build.sh lab --once --ips
-# A busy host may miss a limit, which is not a fault of the command.
+# Ignores exceeded time limits, which a busy host may cause.
 test_inspection_is_measured() {
     local said
     said=$(BENCH_ROUNDS=1 build lab --once --ips) || has "$said" "lab: missed: "

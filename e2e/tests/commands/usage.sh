@@ -1,6 +1,7 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Commands that need no machine. The tests of packages, profiles, sources and fleet run others.
+# Commands that need no machine, except those that the tests of packages, profiles, sources and
+# fleet cover.
 
 test_every_documented_command_has_a_test() {
     local faults
@@ -8,7 +9,8 @@ test_every_documented_command_has_a_test() {
     [ -z "$faults" ] || fail "$faults"
 }
 
-# Documented names select tests. Playwright matches `project file subject title tags`.
+# Documented `-g` expressions must match tests. Playwright matches `project file subject title
+# tags`.
 test_documented_selections_find_tests() {
     local line words select
     (cd "$TOP/e2e" && RESULTS=listed REPORTS=$WORK npx --no-install playwright test --list \
@@ -46,8 +48,8 @@ test_a_kind_runs_in_shuffled_order_and_leaves_only_its_build_folder() {
     rmdir "$WORK/tmp" || fail "left: $(ls "$WORK/tmp")"
 }
 
-# Unsteady rows of virtio-net are marked, belong to no goal and decide nothing; unsteady rows of the
-# product on virtual Ethernet decide.
+# Unsteady rows of virtio-net are marked and ignored; unsteady rows of virtual Ethernet are
+# compared.
 # shellcheck disable=SC2016 # expanded by jq
 test_unsteady_rows_of_a_bench_are_not_compared() {
     local row='{bench: $bench, machine: $machine, engine: $engine, ip: 4, nat: 1, size: 60,
@@ -101,7 +103,7 @@ test_a_lab_serves_shells_and_the_page() {
     has "$(curl -sSf "$page")" "/src/main.ts"
 }
 
-# Without OpenWrt's SDK and sources, each command must end by naming what is missing.
+# Without OpenWrt's SDK and sources, commands must fail with a message that names them.
 # @runs ./build.sh packages x86-64
 # @runs ./build.sh firmware x86-64 --from-source --openwrt DIR --download-mirror URL
 # @runs ./build.sh sources x86-64

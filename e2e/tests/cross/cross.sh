@@ -1,6 +1,6 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# The daemon on aarch64, and the parsers of netlink and ubus messages on big-endian s390x.
+# Unit tests of the daemon on aarch64, and of the netlink and ubus parsers on big-endian s390x.
 
 test_unit_tests_pass_on_aarch64() {
     unit_tests aarch64 --target aarch64-unknown-linux-gnu --workspace --lib --bins
@@ -13,8 +13,8 @@ test_fastpathd_reads_its_configuration_on_aarch64() {
         --check "$TOP/feeds/fastpathd/files/fastpath.config"
 }
 
-# Skips tests that use netlink or bpf(): `it` of topology and ebpf, modules change and kernel of
-# ctnetlink.
+# Skips tests that need netlink or bpf(): `it` of topology and ebpf, and the modules change and
+# kernel of ctnetlink.
 test_codecs_pass_their_tests_on_s390x() {
     local target=s390x-unknown-linux-gnu
     if [ -e "$ROOT/without-s390x" ]; then
@@ -22,6 +22,6 @@ test_codecs_pass_their_tests_on_s390x() {
         exit 77
     fi
     unit_tests s390x --target $target -p ubus -p ctnetlink -p topology -p ebpf --lib
-    LEFT_OUT+=(--skip change:: --skip kernel::)
+    SKIPPED_TESTS+=(--skip change:: --skip kernel::)
     unit_tests s390x-it --target $target -p ubus -p ctnetlink --test it
 }

@@ -1,19 +1,17 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Makes a Debian trixie root with compilers and emulators for other architectures. Needs HERE, CROSS
-# (the folder of the root), tools.sh, steps.sh and images.sh of the lab.
-#
-# Debian packages Rust's standard library per architecture (libstd-rust-dev), in the compiler's
-# exact version. It and libcrypt are unpacked without making the root multi-arch, which would add
-# two package lists and two C libraries.
+# Creates the Debian trixie root with compilers and emulators for other architectures. Needs HERE,
+# CROSS (parent folder), tools.sh, steps.sh and the lab's images.sh.
+# Debian has Rust's standard library per architecture (libstd-rust-dev) in the compiler's exact
+# version. It and libcrypt are unpacked instead of installed: a multi-arch root would need two more
+# package lists and C libraries.
 
 ROOT=$CROSS/root
 
-# make_root INTO: makes the root in that folder.
 make_root() {
     local mirror
     mirror=$(debian_mirror)
-    # apt reports no sources if their lists are missing, so fetch the lists.
+    # Without package lists apt reports no sources.
     [ -n "$mirror" ] || { apt-get update -q && mirror=$(debian_mirror); }
     [ -n "$mirror" ] || { echo "no Debian archive in this machine's apt sources" >&2; return 1; }
     rm -rf "$1"

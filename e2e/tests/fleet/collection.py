@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Links the Ansible collection to where Ansible and Python find it."""
+"""Installs the Ansible collection as a link for Ansible and Python."""
 
 import os
 import pathlib

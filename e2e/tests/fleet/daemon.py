@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Finds the UCI options that the daemon reads in its sources."""
+"""Finds UCI options of the daemon in its sources."""
 
 import re
 

@@ -19,7 +19,7 @@ SHIMS = series.HERE / "empty"
 CLONE_NEWNET = 0x40000000
 # Addresses of the machine and of a gateway in docs/fleet.md.
 ADDRESSES = ["192.0.2.10", "192.168.1.1"]
-# Process 1 of the namespaces: mounts what the root needs, then waits.
+# Process 1 of the namespaces: mounts file systems, then waits.
 FIRST = """
 set -eu
 mount --make-rprivate /
@@ -95,13 +95,13 @@ class Machine:
             shutil.copy(f"/etc/{name}", self.root / "etc" / name)
         done = subprocess.run(["apt-config", "dump", "Acquire"], stdout=subprocess.PIPE, check=True)
         (self.root / "etc/apt/apt.conf.d/90acquire").write_bytes(done.stdout)
-        # Packages start no services here; `systemctl` does.
+        # Packages must not start services; `systemctl` does.
         policy = self.root / "usr/sbin/policy-rc.d"
         policy.write_text("#!/bin/sh\nexit 101\n")
         policy.chmod(0o755)
         for shim in SHIMS.iterdir():
             shutil.copy(shim, self.root / "usr/local/bin")
-        # Directory of procps, which Debian's installer adds.
+        # Debian's installer creates this folder of procps.
         (self.root / "etc/sysctl.d").mkdir(exist_ok=True)
         wheels(self.root / "wheels", series.HERE / "requirements.txt")
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A small gateway for unit tests: /ubus with fastpath.access and fastpath.change.
+"""Stand-in for a gateway in unit tests: /ubus with fastpath.access and fastpath.change.
 
-Keeps sections in memory and follows the contract of feeds/fastpathd/src/schema/change. The real
-gateway is tested by e2e/tests/vm/fleet-ansible.sh."""
+Sections are in memory and follow the contract in feeds/fastpathd/src/schema/change.
+e2e/tests/vm/fleet-ansible.sh tests the real gateway."""
 
 import copy
 import http.server
@@ -25,7 +25,7 @@ class State:
 
     def __init__(self, configs):
         self.configs = configs
-        # Files that libuci cannot parse, in the format of the gateway's answer.
+        # Files that libuci cannot parse, as in the gateway's answer.
         self.broken = []
         self.lock = threading.Lock()
         self.sessions = set()
@@ -34,19 +34,18 @@ class State:
         self.last = None
         self.number = 0
         self.calls = []
-        # Behaviour that a test selects.
         self.problems = []
         self.cuts = []
         self.exposes = []
         self.in_force = True
         self.daemon_problems = []
         self.deaf_after_apply = False
-        # Methods whose answers get lost.
+        # Methods whose answers are lost.
         self.lose = set()
-        # State in which a user of the page ends the change: before `pending`, or before `confirm`.
+        # State in which another user ends the change: before `pending` or before `confirm`.
         self.ended_by_user = None
         self.ended_before_confirm = None
-        # Port of the gateway, and its port after a change.
+        # The gateway's port now and after a change.
         self.port = self.port_after_apply = None
         self.early = 0
         self.deaf = False

@@ -10,9 +10,9 @@ import tempfile
 import stores
 import test_dashboards
 
-# Long enough for the command to log in to a machine.
+# Seconds; the command needs some to log in to the machine.
 INTERVAL = 5
-# Enough samples for a rate over the shortest interval.
+# Minimum for a rate over the shortest interval.
 SAMPLES = 4
 
 

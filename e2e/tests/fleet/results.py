@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Runs all tests or those of the named modules, and prints a line per test."""
+"""Runs the tests of all or the given modules, and prints a line per test."""
 
 import sys
 import time

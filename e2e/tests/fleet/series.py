@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Series of a gateway: the daemon's golden output, and values of a healthy gateway."""
+"""Time series of a gateway: the daemon's golden metrics, and values of a healthy gateway."""
 
 import pathlib
 import re
@@ -9,14 +9,14 @@ HERE = pathlib.Path(__file__).resolve().parent
 DAEMON = TOP / "feeds/fastpathd/src/crates/gateway/src/metrics"
 LINE = re.compile(r"^(\w+)(\{.*\})? (\S+)$")
 LABEL = re.compile(r'(\w+)="((?:[^"\\]|\\.)*)"')
-# Labels that Prometheus adds to each series.
+# Labels added by Prometheus.
 TARGET = {"job": "fastpath", "instance": "gw1"}
-# Series of the exporter and of Prometheus itself.
+# Series by the exporter and by Prometheus.
 EXPORTER = [
     ("up", {}, 1.0),
     ("node_scrape_collector_success", {"collector": "fastpath"}, 1.0),
 ]
-# Values of a healthy gateway that replace those of golden.prom, by name and required labels.
+# Values of a healthy gateway, which override golden.prom. By name and required labels.
 HEALTHY = [
     ("fastpath_conntrack_entries", {}, 1000),
     ("fastpath_conntrack_entries_limit", {}, 262144),
@@ -29,7 +29,7 @@ HEALTHY = [
 ]
 # Approximate time of golden.prom.
 GOLDEN_NOW = 1000
-# Counters of failures, which do not grow on a healthy gateway.
+# Counters of failures, constant on a healthy gateway.
 STILL = re.compile(
     r"_(refused|resyncs|evicted_flows|reconnects|restarts|(dropped|passed)_packets|unread)_total$"
 )

@@ -19,8 +19,8 @@ import urllib.request
 import series
 
 PROGRAMS = series.TOP / "build/fleet/programs/usr/bin"
-# Seconds for a store to start and scrape on a busy machine.
-PATIENCE = 120
+# Maximum seconds until a store has started and scraped on a busy machine.
+START_TIMEOUT = 120
 
 
 def program(name):
@@ -131,7 +131,7 @@ def arguments(name, folder, path, port):
                 f"--web.listen-address=127.0.0.1:{port}"]
     return [f"-promscrape.config={path}", f"-storageDataPath={folder}/store",
             f"-httpListenAddr=127.0.0.1:{port}",
-            # By default, queries see a sample only after half a minute.
+            # By default, queries return samples with a delay of half a minute.
             "-search.latencyOffset=1s"]
 
 
@@ -161,7 +161,7 @@ def running(name, exporter, folder, samples=5, interval=1):
     """Starts the store of this name and waits for this many samples."""
     few = ["-memory.allowedBytes=200MB"] if name == "victoria-metrics" else []
     with started(name, {"gw1": exporter.target}, folder, interval, further=few) as store:
-        until = time.monotonic() + PATIENCE
+        until = time.monotonic() + START_TIMEOUT
         while not store.ready(samples):
             if store.process.poll() is not None or time.monotonic() > until:
                 said = store.log.read_text()[-3000:]

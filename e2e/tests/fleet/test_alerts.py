@@ -35,7 +35,7 @@ class Alerts(unittest.TestCase):
         self.assertEqual(silent, wanted)
 
     def test_a_healthy_gateway_has_no_alert(self):
-        # Longer than the wait of all alerts except stale rules, which are fresh here.
+        # Longer than the `for` of every alert except the one on stale rules.
         minutes = 180
         names = [rule["alert"] for rule in rules() if "alert" in rule]
         checks = [(name, f"{at}m", []) for name in names for at in (10, 60, minutes)]

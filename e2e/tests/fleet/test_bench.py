@@ -23,7 +23,7 @@ import usage
 
 COLLECTOR = series.TOP / "feeds/fastpath-metrics/files/fastpath.lua"
 DOUBLES = series.TOP / "e2e/tests/packages/doubles"
-# Clocks, which advance between two scrapes.
+# Metrics that change between two scrapes.
 CLOCKS = {"fastpath_cpu_seconds_total", "fastpath_wan_uptime_seconds"}
 SMALL = phase.Options(gateways=2, flows=50, seconds=4, interval=1, active_timeout=3,
                       idle_timeout=2)
@@ -56,7 +56,7 @@ class Runs(unittest.TestCase):
             log = self.folder / "gateways.log"
             with gateways.running(1, 20, sink.port, 3, 2, log) as machines:
                 machines.up(20)
-                # Bind the port with a socket that reads nothing.
+                # No program reads the bound port, so the kernel drops datagrams.
                 sink.end()
                 with stores.socket.socket(type=stores.socket.SOCK_DGRAM) as deaf:
                     deaf.bind(("127.0.0.1", sink.port))
@@ -74,7 +74,7 @@ class Runs(unittest.TestCase):
 
             usage.until("connections", connections)
             machines.ask(0, "/stop")
-            # Without connections only the clocks advance.
+            # Without connections, only CLOCKS change.
             usage.until("their end", lambda: connections() == 0)
             answer = machines.ask(0, "/answer")
             text = machines.ask(0, "/metrics?collect[]=fastpath")
@@ -142,7 +142,7 @@ class Buffer(unittest.TestCase):
         page = (series.TOP / "docs/fleet.md").read_text()
         unit = (series.TOP / "docs/fleet/flows/fastpath-nfcapd.service").read_text()
         self.assertIn(f"-p 4739 -B {size}\n", unit)
-        # Both collectors need the kernel's limit, which bounds the buffers of processes.
+        # Both collectors need the kernel's limit for socket buffers.
         self.assertEqual(page.count(f"net.core.rmem_max={size} >/etc/sysctl.d/fastpath.conf"), 2)
         nfacctd = (series.TOP / "docs/fleet/flows/nfacctd.conf").read_text()
         self.assertIn(f"\nnfacctd_pipe_size: {size}\n", nfacctd)

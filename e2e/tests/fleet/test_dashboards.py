@@ -13,7 +13,7 @@ import promtool
 import series
 
 FOLDER = series.TOP / "docs/fleet/dashboards"
-# Values of Grafana for a scrape interval of a minute.
+# Grafana's values for a scrape interval of a minute.
 VARIABLES = {"$__rate_interval": "5m", '"$gateway"': '".*"', "$gateway": ".*"}
 
 
@@ -84,14 +84,13 @@ class Dashboards(unittest.TestCase):
                 for target in panel["targets"]:
                     column = f"Value #{target['refId']}"
                     with self.subTest(f"{board.stem}: {panel['title']}: {column}"):
-                        # A query returns its first metric, which is always 1 for info metrics.
+                        # The first metric of a query gives the value; info metrics are always 1.
                         info = next(iter(promql.metrics(target["expr"]))).endswith("_info")
                         self.assertEqual(columns["excludeByName"].get(column, False), info)
                         self.assertEqual(column in columns["renameByName"], not info)
         self.assertGreater(lists, 2)
 
     def test_the_title_of_a_share_says_that_it_covers_both_ebpf_tables(self):
-        # The limit applies to each table, while the count covers both tables.
         found = 0
         for board in boards():
             for panel in panels(board):

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Follows docs/fleet.md on an empty machine, with Debian's packages and services.
+"""Follows docs/fleet.md on an empty Debian machine.
 
-Leaves out Grafana and ClickHouse, which Debian does not package."""
+Omits Grafana and ClickHouse, which are not in Debian."""
 
 import json
 import pathlib
@@ -18,11 +18,10 @@ import stores
 import test_guide
 
 PCAP = series.HERE / "records.pcap"
-# Number of records, see records.jsonl.
 RECORDS = 4
 ALERT = b'{"event_type":"alert","host":"gw1"}'
-# Seconds for a service to do its part; nfacctd prints once a minute.
-PATIENCE = 300
+# Maximum seconds per step; nfacctd exports once per minute.
+STEP_TIMEOUT = 300
 
 
 def chapters():
@@ -49,7 +48,7 @@ def datagrams():
 
 def soon(condition, what):
     """Returns the first true answer of CONDITION."""
-    until = time.monotonic() + PATIENCE
+    until = time.monotonic() + STEP_TIMEOUT
     while True:
         try:
             answer = condition()
@@ -128,7 +127,7 @@ class Empty(unittest.TestCase):
         files, database = blocks
         self.follow(files)
         self.send()
-        # nfcapd writes its file when it stops.
+        # nfcapd writes its file on exit.
         self.machine.run("systemctl disable --now fastpath-nfcapd")
         said = self.machine.run("nfdump -R /var/lib/fastpath/flows -s ip/bytes")
         self.assertRegex(said, rf"total flows: ({RECORDS}|{2 * RECORDS})\b")

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Flow records in ClickHouse: the schema, its views and its retention, tested with chdb.
 
-records.pcap is from the lab's exporter (NAT, IPv6, eBPF engine); records.jsonl is nfacctd's output
+The lab's exporter has sent records.pcap (NAT, IPv6, eBPF engine); records.jsonl is nfacctd's output
 for it."""
 
 import csv
@@ -56,7 +56,6 @@ class Schema(unittest.TestCase):
 
     def load(self, rows, token=""):
         text = "\n".join(json.dumps(row) for row in rows)
-        # Settings of the script `load`.
         settings = re.findall(r"--((?:input|dedup)\w+) (\S+)", (FOLDER / "load").read_text())
         wanted = ", ".join(f"{name} = {value}" for name, value in settings)
         self.session.query(

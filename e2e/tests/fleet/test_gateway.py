@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Follows docs/fleet.md on a gateway's files as packages install them, with uci.
+"""Follows docs/fleet.md on a gateway's installed files, with uci.
 
-UCI=PROGRAM selects OpenWrt's real uci instead of the double in the package tests. Stubs for other
-programs of OpenWrt and fastpath record their calls."""
+UCI=PROGRAM selects OpenWrt's uci instead of the double of the package tests. Stubs of other
+programs record their calls."""
 
 import os
 import pathlib
@@ -17,7 +17,6 @@ import test_guide
 
 DOUBLES = series.TOP / "e2e/tests/packages/doubles"
 STUNNEL = series.TOP / "docs/fleet/logs/stunnel.conf"
-# Configurations with the sections that OpenWrt's packages install.
 FILES = {
     "stunnel": "config globals 'globals'\n"
                "\toption alt_config_file '/etc/stunnel/stunnel.conf'\n\n"
@@ -132,7 +131,6 @@ class Gateway(unittest.TestCase):
         for name, options in exports.items():
             self.assertLessEqual(set(options), known[kinds[name]], name)
             self.assertEqual(options["host"], "192.0.2.10")
-        # The daemon's own sections are unchanged.
         before = sections(f"package fastpath\n{FILES['fastpath']}")
         others = [one for one in self.sections("fastpath") if one[0] != "export"]
         self.assertEqual(others, [one[1:] for one in before if one[1] != "export"])
@@ -141,7 +139,7 @@ class Gateway(unittest.TestCase):
         self.follow(*self.blocks("fastpath.soc="))
         calls = self.follow(*self.blocks("init.d/stunnel"))
         self.assertEqual(calls, ["stunnel restart", "reload_config "])
-        # stunnel's init script uses only the first section of this type.
+        # stunnel's init script reads only the first section of this type.
         first = next(options for kind, _, options in self.sections("stunnel") if kind == "globals")
         [file] = first["alt_config_file"]
         page = " ".join(test_guide.GUIDE.read_text().split())

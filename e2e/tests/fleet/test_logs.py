@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The files in docs/fleet/logs match each other; e2e/tests/vm/logs.sh runs rsyslog and stunnel."""
+"""The files in docs/fleet/logs are consistent; e2e/tests/vm/logs.sh runs rsyslog and stunnel."""
 
 import re
 import unittest

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Changes of a small gateway: confirmed, refused, rolled back."""
+"""Changes of a stand-in gateway: confirmed, refused, rolled back."""
 
 import unittest
 import unittest.mock

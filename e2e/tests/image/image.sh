@@ -1,9 +1,10 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Invalid images are refused; a valid image boots, is set up over its serial console, and stays
-# unmodified.
+# Invalid images are refused. A valid image boots, is set up over its serial console, and is not
+# modified.
 
-# refused FILE TEXT: `lab --image FILE up` fails at once with this text and starts nothing.
+# refused FILE TEXT: fails unless `lab --image FILE up` fails immediately with TEXT and starts
+# nothing.
 refused() {
     local words
     if words=$("$LAB/lab" --image "$1" up 2>&1); then fail "$1 was taken: $words"; fi
@@ -30,8 +31,8 @@ test_invalid_images_are_refused() {
     refused "$WORK/noise.img.xz" "has no partition table"
 }
 
-# Writes a disk that prints "silent" and halts, packed like OpenWrt's with metadata after the
-# archive. Code: mov dx,0x3f8; mov al,c; out dx,al for each letter; then cli; hlt.
+# Creates a disk that prints "silent" and halts, packed like OpenWrt's: gzip followed by metadata.
+# Code: mov dx,0x3f8; per letter mov al,c and out dx,al; then cli and hlt.
 silent_disk() {
     local letter
     {
@@ -47,7 +48,6 @@ silent_disk() {
     { gzip -c "$WORK/sector"; echo '{ "metadata_version": "1.1" }'; } >"$WORK/silent.img.gz"
 }
 
-# root_refused FOLDER TEXT: `lab --root FOLDER up` fails with this text.
 root_refused() {
     local words
     if words=$("$LAB/lab" --root "$1" up 2>&1); then fail "$1 is accepted"; fi
@@ -75,7 +75,7 @@ test_an_image_without_a_shell_on_the_console_fails() {
     [ ! -e "$RUN/ports" ] || fail "a machine that did not come up looks like a running lab"
 }
 
-# Simulates consoles of machines that were too slow, without starting machines.
+# Uses consoles of slow machines instead of starting machines.
 test_a_boot_timeout_names_the_machine() {
     local WHY KEEPER=$BASHPID RUN=$WORK/late
     # shellcheck source=/dev/null
@@ -99,10 +99,9 @@ test_a_boot_timeout_names_the_machine() {
         fail "it says $WHY"
 }
 
-# Same as in machines.sh.
+# Copy of the function in machines.sh.
 alive() { kill -0 "$(cat "$RUN/$1.pid")" 2>/dev/null; }
 
-# booted: boots the image for the tests below unless it is up.
 booted() {
     ! alive gateway 2>/dev/null || ! lab_port BOOT_MS >/dev/null 2>&1 || return 0
     [ -f "$IMAGE" ] || "$LAB/lab" sample "$IMAGE" || fail "there is no sample"
@@ -113,7 +112,6 @@ booted() {
 test_an_image_boots_and_is_set_up() {
     booted
     gw test -d /lab/firstboot || fail "the results of the first boot are not kept"
-    # /lab/firstboot has the image's original configuration.
     ! gw grep -q lan1 /lab/firstboot/network || fail "the image had the lab's network already"
     # shellcheck disable=SC2016 # expanded on the gateway
     gw 'for port in lan1 lan2 lan3 wan mgmt; do
@@ -143,7 +141,7 @@ test_a_missing_package_is_named() {
     [[ $words == *"luci-app-fastpath (no "* ]] || fail "the missing page is not named: $words"
 }
 
-# The machine writes to a sector outside the partitions; the image file stays the same.
+# Writes to a sector outside the partitions.
 test_the_image_file_is_never_written() {
     local there='bs=512 count=1 2>/dev/null'
     booted

@@ -1,7 +1,7 @@
 # shellcheck shell=dash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Tests of fastpathd's init script, sourced by `inside`. The package of eBPF programs is missing
-# until a test calls with_loader.
+# Tests of fastpathd's init script, sourced by `inside`. The eBPF package is missing until
+# with_loader.
 # shellcheck disable=SC3043 # BusyBox's shell has local
 
 with_loader() {
@@ -34,10 +34,10 @@ command rpcd /usr/libexec/fastpath/session-login.sh" ] ||
         fail "triggers: $(cat /run/triggers/fastpathd)"
 }
 
-# Variables at the start of a process. Outside a jail, supervise's shell adds PWD.
+# environment PID: prints the initial variables. Outside a jail, the supervisor's shell adds PWD.
 environment() { tr '\0' '\n' <"/proc/$1/environ" | sort; }
 
-# The daemon starts nft, fastpath-rules and date by name, so it needs PATH.
+# The daemon starts nft, fastpath-rules and date through PATH.
 test_fastpathd_finds_programs_in_its_jail() {
     started
     [ "$(environment "$(daemon_pid)")" = "PATH=/usr/sbin:/usr/bin:/sbin:/bin
@@ -56,7 +56,7 @@ test_fastpathd_runs_without_a_jail() {
 
 another_daemon() { [ -n "$(daemon_pid)" ] && [ "$(daemon_pid)" != "$1" ]; }
 
-test_fastpathd_comes_back() {
+test_a_killed_fastpathd_is_restarted() {
     started
     before=$(daemon_pid)
     kill -9 "$before"
@@ -73,7 +73,7 @@ test_fastpathd_owns_its_folders() {
     [ "$(stat -c %u /etc/passwd)" = 0 ] || fail "a file behind a link was given away"
 }
 
-# The owner of a folder could replace it with a link between chown -R's system calls.
+# Between two system calls of chown -R, the owner could replace a folder by a link.
 test_root_does_not_recurse_into_fastpathd_s_folders() {
     [ "$(id -u)" = 0 ] && [ "$(id -u fastpath)" != 0 ] || exit 77
     mkdir -p /var/run/fastpath/ips/deep
@@ -93,18 +93,18 @@ test_only_root_and_fastpathd_read_its_configuration() {
     noted "fastpath-rpcd secrets" || fail "not closed: $(cat /tmp/programs)"
     [ "$(stat -c '%u %g %a' /etc/config/fastpath)" = "0 $(id -g fastpath) 640" ] ||
         fail "$(ls -l /etc/config/fastpath)"
-    # `uci commit` resets owner and group, then procd reloads the service.
+    # `uci commit` resets owner and group; procd then reloads the service.
     chown root:root /etc/config/fastpath
     "$DAEMON" reload
     [ "$(stat -c %g /etc/config/fastpath)" = "$(id -g fastpath)" ] || fail "not after a reload"
 }
 
-# Downloads must not write the daemon's files, and the daemon must not write downloaded files.
+# Neither user may write the other's files.
 test_rule_updates_run_as_a_user_of_their_own() {
     [ "$(id -u)" = 0 ] && [ "$(id -u fastpath-rules)" != 0 ] || exit 77
     local command=/run/supervise/fastpath-rules.command
     "$UPDATES" start
-    # BusyBox's setpriv cannot change the user: the command is all that is seen here.
+    # BusyBox's setpriv cannot change the user, so check only the command.
     grep -q -- "setpriv --reuid=fastpath-rules .* '/usr/libexec/fastpath-rules' 'serve'\
  '/var/run/fastpath-rules/update.sock' '/var/lib/fastpath/rules'\
  '/usr/share/fastpath/rules/fastpath.rules'$" $command || fail "$(cat $command)"
@@ -128,7 +128,7 @@ test_the_rule_store_of_an_earlier_version_changes_its_owner() {
     [ "$(stat -c %u /var/lib/fastpath)" = 0 ] || fail "the folder above"
 }
 
-# The option may name a folder of anybody's.
+# The option may point to somebody else's folder.
 test_only_the_daemon_s_store_changes_its_owner() {
     [ "$(id -u)" = 0 ] && [ "$(id -u fastpath-rules)" != 0 ] || exit 77
     printf "\nconfig update 'update'\n\toption store '/srv/rules'\n" >>/etc/config/fastpath
@@ -190,7 +190,7 @@ test_stopping_with_on_exit_remove_unloads_the_ebpf_programs() {
     noted "fastpath-bpf unload" || fail "$(cat /tmp/programs)"
 }
 
-# login_by OPTION: prints the programs run after this change of rpcd's configuration.
+# login_by OPTION: prints the programs started by this change of rpcd's configuration.
 login_by() {
     : >/tmp/programs
     printf "config access 'fastpath'\n\toption session_login '%s'\n" "$1" >/etc/config/rpcd
@@ -229,7 +229,7 @@ test_a_start_installs_netifd_s_steering_hook() {
     [ -x "$HOOK" ] || fail "the hook leads nowhere"
 }
 
-# steered FLOWS: prints how the hook calls OpenWrt's steering if uci has this number of flows.
+# steered FLOWS: prints how the hook calls OpenWrt's packet steering if uci has FLOWS.
 steered() {
     mkdir -p /usr/libexec/network
     printf '#!/bin/sh\n[ "$*" = "-q get network.@globals[0].steering_flows" ] && echo "%s"\n' \
@@ -262,7 +262,7 @@ test_a_target_s_own_steering_hook_is_kept() {
     [ "$(readlink "$HOOK")" = /nowhere ] || fail "the target's link is gone"
 }
 
-# rcS runs scripts by number; script 19 reads the firewall's configuration.
+# rcS runs scripts by number; script 19 is the first that reads the firewall's configuration.
 test_an_unconfirmed_change_is_reverted_before_other_services_start() {
     local change=/etc/init.d/fastpath-change
     [ "$(sed -n 's/^START=//p' "$change")" -lt 19 ] || fail "$(grep "^START" "$change")"

@@ -1,23 +1,19 @@
 # shellcheck shell=dash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Tests of the lab's netifd, from configurations to commands, sourced by `inside`. In a case's
-# folder `config/network` is the wanted configuration, `before/network` the previous one, `foreign`
-# unrelated facts of the kernel, `plan` the expected commands.
+# Tests of the lab's netifd, sourced by `inside`. Each case has `config/network` (wanted),
+# `before/network` (previous), `foreign` (unrelated kernel state) and `plan` (expected commands).
 CASES=/usr/share/network-cases
 LAB_LIB=/usr/libexec/lab
 
-# facts FOLDER: prints the kernel state that the configuration requests.
 facts() {
     [ ! -e "$1/network" ] || UCI_CONFIG_DIR=$1 $LAB_LIB/wanted
 }
 
-# devices FACTS: prints the devices that exist when these facts hold.
 devices() {
     printf 'link %s\n' lan1 lan2 lan3 wan
     awk '$1 == "bridge" || $1 == "vdev" { print "link " $2 }' "$1"
 }
 
-# plan CASE: prints the commands that lead from the previous to the wanted state.
 plan() {
     facts "$1/before" >/tmp/last
     facts "$1/config" >/tmp/want
@@ -63,7 +59,7 @@ test_a_configuration_gives_the_expected_firewall_rules() {
     diff -u /usr/share/firewall-case/rules /tmp/rules || fail "other rules"
 }
 
-# Expected rules and warnings are from firewall4 b6e5157.
+# Golden rules and warnings are by firewall4 b6e5157.
 test_firewall_rules_equal_those_of_firewall4() {
     case=/usr/share/firewall-case/fw4
     UCI_CONFIG_DIR=$case SYS=/tmp/none $LAB_LIB/firewall >/tmp/rules 2>/tmp/warnings
@@ -71,7 +67,7 @@ test_firewall_rules_equal_those_of_firewall4() {
     diff -u $case/warnings /tmp/warnings || fail "other warnings"
 }
 
-# Without sections every policy is drop, and only established connections are accepted.
+# Like an empty file: all policies are drop, and only established connections are accepted.
 test_an_unreadable_firewall_file_counts_as_empty() {
     local case=/usr/share/firewall-case/fw4 text
     mkdir -p /tmp/broken /tmp/empty

@@ -26,7 +26,6 @@ test_suricata_runs_with_the_overlay_in_a_jail() {
     [ "$(cat "/proc/$(pid)/oom_score_adj")" = 500 ] || fail "not the first to go"
 }
 
-# without FILE COMMAND…
 without() {
     local file=$1 status=0
     shift
@@ -54,7 +53,7 @@ test_suricata_applies_its_options() {
     ! grep -q -- --as /tmp/limits || fail "limited by default: $(cat /tmp/limits)"
     grep -q -- --memlock=unlimited /tmp/limits || fail "limits: $(cat /tmp/limits)"
     "$SERVICE" stop
-    # The previous process may end late; its output must not be mistaken for the next one's.
+    # Remove the output of the previous process, which may exit late.
     rm -f /tmp/running
     sed -i "s/option memory_limit '0'/option memory_limit '512'/
         s/option oom_score '500'/option oom_score '300'/" /etc/config/suricata
@@ -67,12 +66,11 @@ test_suricata_applies_its_options() {
     closed_folder /tmp/events "$(id -u suricata)" 750
 }
 
-# closed_folder FOLDER OWNER MODE
 closed_folder() {
     [ "$(stat -c '%u %a' "$1")" = "$2 $3" ] || fail "$1: $(stat -c '%u %a' "$1")"
 }
 
-test_its_folders_are_for_those_who_need_them() {
+test_folders_have_restrictive_owners_and_modes() {
     running_with one
     closed_folder /var/run/suricata "$(id -u suricata)" 750
     closed_folder /var/etc/suricata 0 755
@@ -80,10 +78,10 @@ test_its_folders_are_for_those_who_need_them() {
     [ "$(stat -c %g /var/run/suricata)" = "$(id -g fastpath)" ] || fail "the group of the socket"
 }
 
-test_the_jail_passes_path_on() {
+test_the_jail_passes_the_variable_path() {
     running_with one
     grep -q -- " -e PATH -- " /tmp/ujail || fail "jail: $(cat /tmp/ujail)"
-    # The shell of the jail stub adds variables.
+    # The jail's stub is a shell, which adds variables.
     environment "$(pid)" | grep -qx PATH=/usr/sbin:/usr/bin:/sbin:/bin ||
         fail "$(environment "$(pid)")"
 }
@@ -143,7 +141,7 @@ test_all_threads_get_the_cpus_of_the_plan() {
     echo 3 >"$CPUS"
     "$SERVICE" reload
     soon 4 another "$before" || fail "the old instance stayed"
-    # The jail records its arguments after it has started.
+    # The jail records its arguments after its start.
     soon 4 grep -q "taskset 3" /tmp/ujail || fail "$(cat /tmp/ujail)"
     "$SERVICE" stop
     rm -f /tmp/running
@@ -178,7 +176,7 @@ END
     [ "$(md5sum /etc/passwd)" = "$before" ] || fail "/etc/passwd was written"
     refused=$(grep -c "^not a path" /var/run/fastpath-cpu.refused)
     [ "$refused" = 11 ] || fail "$(cat /var/run/fastpath-cpu.refused)"
-    # The last line was tried, but the device does not exist here.
+    # This path is allowed, but the device does not exist.
     tail -n 1 /var/run/fastpath-cpu.refused |
         grep -qx "/sys/class/net/lan1/queues/rx-0/rps_cpus f" ||
         fail "$(tail -n 2 /var/run/fastpath-cpu.refused)"
@@ -186,7 +184,7 @@ END
 
 cpus_of() { sed -n 's/^Cpus_allowed_list:.//p' "/proc/$1/status"; }
 
-# A polling thread of the kernel has such a name.
+# Name of a kernel thread that polls a device.
 test_a_cpu_plan_pins_the_thread_that_it_names() {
     # @sleep: the work of a thread that is not there
     sh -c 'printf napi/lan1-5 >/proc/$$/comm; while :; do sleep 1000 & wait; done' &
@@ -257,7 +255,7 @@ test_a_refused_overlay_keeps_the_old_instance() {
     [ "$(pid)" = "$before" ] || fail "the old instance is gone"
     grep -q 'E: .*/tmp/my.rules at line 7' "$REFUSED" || fail "no reason: $(cat "$REFUSED")"
     ! grep -q 'This is' "$REFUSED" || fail "more than errors: $(cat "$REFUSED")"
-    # A crash now must restart the accepted configuration.
+    # A crash must restart the accepted configuration.
     rm /tmp/running
     kill -9 "$(pid)"
     soon 4 another "$before" || fail "it did not come back within 4 s"
@@ -269,7 +267,7 @@ test_a_refused_overlay_keeps_the_old_instance() {
 
 refusals_logged() { wc -l </tmp/logged; }
 
-# fastpathd retries, since the cause may disappear.
+# fastpathd retries, because the cause may disappear.
 test_a_refusal_is_logged_once() {
     printf '#!/bin/sh\necho "$*" | head -n 1 >>/tmp/logged\n' >/usr/bin/logger
     chmod +x /usr/bin/logger
@@ -303,7 +301,6 @@ test_an_overlay_of_invalid_yaml_is_refused() {
     grep -q 'Failed to parse' "$REFUSED" || fail "no reason"
 }
 
-# refused_for OVERLAY REASON
 refused_for() {
     overlay "$1"
     "$SERVICE" reload
@@ -344,7 +341,7 @@ test_a_restart_tests_first_and_keeps_the_old_instance() {
     [ "$(pid)" = "$before" ] || fail "stopped because of the refused one"
 }
 
-test_files_taken_away_stop_it() {
+test_removed_files_stop_suricata() {
     for file in "$OVERLAY" "$ARGUMENTS"; do
         rm -f /tmp/running
         running_with one
@@ -393,7 +390,7 @@ test_a_configuration_without_a_queue_is_refused() {
     grep -q 'no queue' "$REFUSED" || fail "no reason"
 }
 
-# A compromised Suricata places these where root's scripts read or write.
+# A compromised Suricata places links and pipes where root's scripts read or write.
 test_files_of_suricata_s_user_do_not_mislead_root() {
     [ "$(id -u suricata)" != 0 ] || exit 77
     running_with one

@@ -1,14 +1,13 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# One test per kernel. OpenWrt 24.10 has 6.6, which Debian lacks; 25.12 has 6.12.
+# One test per kernel. OpenWrt 24.10 has 6.6, which Debian lacks; OpenWrt 25.12 has 6.12.
 
-# Loading takes most of the time in emulation, so not every test runs: every header and translation,
-# all hooks, the daemon's side of the maps, and the verdicts of the verifier.
+# Loading programs is slow in emulation, so this selection covers every header and translation, all
+# hooks, the daemon's side of the maps, and the verifier.
 TESTS="verifier:: table:: clsact_forwards generic_xdp native_xdp_forwards tcx_forwards_packets_to"
 TESTS+=" merged_packets_of_a_switch gso:: without_a_heartbeat every_hook virtual_devices"
 TESTS+=" the_next_engine_adopts"
 
-# kernel_of SUITE TESTS: all selected tests pass on this kernel, and at least one runs.
 kernel_of() {
     local suite=$1 log=$OUT/$1.log passed failed
     [ -f "$OUT/$suite/release" ] || step "kernel of $suite" fetch_kernel "$suite"
@@ -26,8 +25,8 @@ kernel_of() {
     return 1
 }
 
-# The oldest kernel has the strictest verifier.
+# The oldest supported kernel has the strictest verifier.
 test_programs_load_on_6_1_of_bookworm() { kernel_of bookworm "$TESTS"; }
-# The lab's machines use this kernel, too.
+# Kernel of the lab's machines.
 test_programs_load_on_6_12_of_trixie() { kernel_of trixie verifier::; }
 test_programs_load_on_the_newest_of_trixie_backports() { kernel_of trixie-backports "$TESTS"; }

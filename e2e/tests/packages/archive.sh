@@ -1,8 +1,7 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Sources of fastpathd, its crates and LuCI's page, see docs/design/packaging.md.
+# Source archives of fastpathd, its crates and LuCI's page; see docs/design/packaging.md.
 
-# copied: copies the package's folder without generated files.
 copied() {
     rm -rf "$WORK/copy"
     mkdir -p "$WORK/copy/fastpathd"
@@ -44,7 +43,7 @@ test_cargo_stays_offline() {
     ! grep -q 'RUST_PKG_LOCKED' "$TOP/feeds/fastpathd/Makefile" || fail "Cargo.lock may change"
 }
 
-# page_archive FOLDER: archives a fixed page with a copy of the package's folder.
+# page_archive FOLDER: archives a fixed page from a copy of the package's folder.
 page_archive() {
     rm -rf "$WORK/luci"
     cp -a "$TOP/luci-app-fastpath" "$WORK/luci"
@@ -66,7 +65,7 @@ test_the_page_of_a_release_is_a_reproducible_archive() {
         lab-fields >"$WORK/fields"
     [ "$(field "$WORK/fields" luci-app-fastpath PKG_HASH)" = "$hash" ] || fail "another hash"
     [ "$(field "$WORK/fields" luci-app-fastpath PKG_SOURCE)" = "$name" ] || fail "another name"
-    # OpenWrt unpacks beside the build folder, where the package expects the page.
+    # OpenWrt unpacks next to the build folder, where the package expects the page.
     tar -xzf "$WORK/one/$name" -C "$WORK"
     [ -e "$WORK/luci-app-fastpath/htdocs/fastpath/assets/de.words" ] || fail "in another place"
 }

@@ -1,19 +1,18 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# First boots. boards/NAME has a board's description and the files that OpenWrt's config_generate
-# made for it, or an owner's later version; expected/ has our complete results. Without expected/,
-# the files must not change. `said` has the expected lines of the kernel's log.
+# First boots. boards/NAME has a board's description and the files by OpenWrt's config_generate, or
+# an owner's later version. expected/ has the complete results; without it, the files must not
+# change. `said` has the expected lines in the kernel log.
 
 uci() { in_root /sbin/uci "$@"; }
 
-# set_up BOARD: a root that has not booted yet.
+# set_up BOARD: creates a root before its first boot.
 set_up() {
     make_root
     install_into_root feeds/fastpathd feeds/fastpath-base
     factory "$1"
 }
 
-# factory BOARD: its configuration, in a root that has the packages.
 factory() {
     local board=$HERE/boards/$1
     rm -rf "$ROOT/etc/fastpath"
@@ -24,16 +23,13 @@ factory() {
     [ ! -f "$board/firewall" ] || cp "$board/firewall" "$ROOT/etc/config/"
 }
 
-# unpack_again: reinstalls the scripts, like an upgrade of the router.
 unpack_again() { install_into_root feeds/fastpath-base; }
 
-# remove_package: runs the prerm script, like a package manager.
 remove_package() {
     in_folder feeds/fastpath-base lab-script PACKAGE=fastpath-base SCRIPT=prerm >"$ROOT/tmp/prerm"
     in_root /bin/sh /tmp/prerm
 }
 
-# configured BOARD: network and firewall are as expected.
 configured() {
     local board=$HERE/boards/$1 name expected
     for name in network firewall; do
@@ -44,7 +40,6 @@ configured() {
     done
 }
 
-# original BOARD NAME: prints the path of the file before the first boot.
 original() {
     local file=$HERE/boards/$1/$2
     [ -f "$file" ] || file=$HERE/boards/$2
@@ -58,7 +53,6 @@ unconfigured() {
     done
 }
 
-# board BOARD: tests a boot, a boot after an upgrade, and removal.
 board() {
     set_up "$1"
     boot
@@ -88,7 +82,7 @@ test_own_ports_are_kept() { board own-ports; }
 test_swconfig_board_is_left_alone() { board swconfig; }
 test_old_vlans_are_left_alone() { board old-vlans; }
 
-# changed CHANGE…: the first boot of a router with such changes, each a line of uci's batch.
+# changed CHANGE…: boots a router for the first time with these changes, lines for `uci batch`.
 changed() {
     factory dsa
     printf '%s\n' "$@" | uci batch
@@ -98,7 +92,6 @@ changed() {
     in_root /usr/sbin/fastpath-base first-boot
 }
 
-# is_left REASON CHANGE…
 is_left() {
     local reason=$1
     shift
@@ -108,7 +101,7 @@ is_left() {
         fail "$*: $(cat "$ROOT/dev/kmsg")"
 }
 
-test_what_an_owner_changed_is_left() {
+test_an_owner_s_changes_are_left_alone() {
     set_up dsa
     is_left "there is not exactly one bridge br-lan" "set network.@device[1].name=br-lan"
     is_left "there is not exactly one bridge br-lan" "set network.@device[0].name=br-home"
@@ -157,7 +150,7 @@ test_options_without_a_section_are_left() {
     grep -q 'has no section defaults' "$ROOT/dev/kmsg" || fail "nothing is said"
 }
 
-# A package manager runs uci-defaults too.
+# The package manager also runs uci-defaults.
 test_running_router_is_left() {
     set_up dsa
     echo network.interface >"$ROOT/tmp/ubus"

@@ -1,6 +1,6 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# The collector of package fastpath-metrics prints the daemon's answer for Prometheus.
+# The collector of fastpath-metrics prints the daemon's answer in Prometheus' format.
 DOUBLES=$HERE/doubles
 COLLECTOR=$TOP/feeds/fastpath-metrics/files/fastpath.lua
 GOLDEN=$TOP/feeds/fastpathd/src/crates/gateway/src/metrics/golden.prom
@@ -9,20 +9,19 @@ PROMTOOL=$(command -v promtool || echo "$TOP/build/promtool")
 
 need_lua() { command -v lua5.1 >/dev/null || skip "there is no lua5.1"; }
 
-# collect JSON [GLOBAL]: prints the collector's text for this answer and global of the exporter.
+# collect JSON [GLOBAL]: prints the collector's output for this answer; GLOBAL is the exporter's
+# global variable for output.
 collect() {
     jq -r -f "$DOUBLES/lua.jq" "$1" >"$WORK/answer.lua"
     lua5.1 "$DOUBLES/exporter.lua" "$COLLECTOR" "$WORK/answer.lua" "${2-out}"
 }
 
-# checked FILE: promtool accepts the file.
 checked() {
     local said
     said=$("$PROMTOOL" check metrics <"$1" 2>&1) || fail "promtool: $said"
     same <(printf '%s' "$said") /dev/null "promtool's answer"
 }
 
-# families FILE: prints the daemon's answer that corresponds to this text.
 families() {
     jq -R -s '{families: (split("# HELP ")[1:] | map(split("\n") | map(select(. != "")) | {
         name: (.[0] | split(" ")[0]),
@@ -36,7 +35,6 @@ families() {
     }))}' "$1"
 }
 
-# in_order FILE: prints the file with each line's labels in alphabetical order.
 in_order() {
     lua5.1 -e 'for line in io.lines() do
         local name, labels, rest = line:match("^([a-z_]+){(.*)}( .*)$")
@@ -67,12 +65,10 @@ test_promtool_accepts_the_metrics() {
     families "$GOLDEN" >"$WORK/answer"
     collect "$WORK/answer" >"$WORK/text"
     checked "$WORK/text"
-    # promtool detects a mistake.
     sed 's/_bytes_total/_bytes/' "$WORK/text" >"$WORK/wrong"
     ! "$PROMTOOL" check metrics <"$WORK/wrong" >/dev/null 2>&1 || fail "promtool finds nothing"
 }
 
-# hostile VALUE: prints an answer with this host name.
 hostile() {
     jq -n --arg name "$1" '{families: [{name: "fastpath_host_info", type: "gauge",
         help: "A \\ and a\nline.", samples: [{labels: {name: $name}, value: "1"}]}]}'

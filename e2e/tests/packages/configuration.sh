@@ -1,6 +1,6 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# The packages' files in /etc/config, and the migration of older ones.
+# The packages' files in /etc/config, and the migration of older versions.
 
 daemon() {
     local program=$TOP/build/cargo/debug/fastpath
@@ -16,7 +16,7 @@ test_uci_reads_every_option() {
     for file in fastpath suricata; do
         in_root /sbin/uci show "$file" >"$WORK/shown"
         grep -q "^$file\.main=$file\$" "$WORK/shown" || fail "no section main: $(cat "$WORK/shown")"
-        # uci shows one line per option, without comments.
+        # uci prints one line per option, without comments.
         [ "$(grep -cE '^(config|[[:space:]]+option) ' "$ROOT/etc/config/$file")" = \
             "$(wc -l <"$WORK/shown")" ] || fail "uci sees other options in $file"
     done
@@ -36,10 +36,10 @@ test_the_daemon_accepts_the_commented_examples() {
     local file=$ROOT/etc/config/fastpath
     make_root
     install_into_root feeds/fastpathd
-    # Commented-out sections and options follow the # directly; text follows a blank.
+    # Disabled examples follow the # directly; explanations follow a blank.
     sed -i 's/^#\(config \|\toption \|\tlist \)/\1/' "$file"
     grep -q '^config exclude' "$file" || fail "no example found"
-    # The device lists belong to section main, but would end up in another section here.
+    # These lists belong to section main, but follow other sections once uncommented.
     sed -i '/^\tlist \(ignore_\)\?device/d' "$file"
     "$FASTPATHD" --check "$file" >"$WORK/said" 2>&1 || fail "$(cat "$WORK/said")"
 }
@@ -110,7 +110,7 @@ test_a_current_file_is_not_changed() {
     [ ! -e "$ROOT/etc/uci-defaults/80-fastpathd" ] || fail "the script asks to be run again"
 }
 
-# upgrade_list VARIABLE=VALUE…: prints the files that sysupgrade keeps, after its hooks.
+# upgrade_list VARIABLE=VALUE…: prints the files kept by sysupgrade after its hooks.
 upgrade_list() {
     # shellcheck disable=SC2016 # for the inner shell
     in_root "$@" /bin/sh -c 'find $(cat /lib/upgrade/keep.d/*) /etc/config -type f >/tmp/conffiles
@@ -134,7 +134,7 @@ test_an_upgrade_keeps_a_pending_change_and_a_backup_does_not() {
     done
 }
 
-# The pending change becomes the newest of the ended changes, and the oldest is removed.
+# The pending change becomes the newest ended change, and the oldest record is removed.
 test_an_upgrade_keeps_the_record_of_the_change_it_ended() {
     local changes=/etc/fastpath/changes kept
     make_root

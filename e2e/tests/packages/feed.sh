@@ -1,7 +1,7 @@
 # shellcheck shell=bash disable=SC2016
 # SPDX-License-Identifier: GPL-2.0-or-later
-# A feed of our packages, and a router that installs, upgrades and removes them. APK names an
-# apk-tools 3 with mkpkg, which Debian lacks; OPENWRT_ROOT a folder with OpenWrt's userland.
+# A feed of our packages, and a router that installs, upgrades and removes them. APK is the path of
+# apk-tools 3 with mkpkg, which Debian lacks; OPENWRT_ROOT is a folder with OpenWrt's userland.
 # shellcheck source=e2e/tests/packages/router.sh
 . "$HERE/router.sh"
 PACKAGES="fastpath fastpath-base fastpath-ips fastpath-metrics fastpathd fastpathd-ebpf
@@ -11,7 +11,7 @@ SERVER=http://127.0.0.1:8000
 # @runs ./build.sh feed DIR
 feed() { XDG_CONFIG_HOME=$KEYS BUILD=$WORK/empty "$TOP/build.sh" feed "$@"; }
 
-# refuses PART… -- ARGUMENT…: the command fails with an error that contains every part.
+# refuses PART… -- ARGUMENT…: fails unless `feed` fails with a message that contains each PART.
 refuses() {
     local said part parts=()
     while [ "$1" != -- ]; do parts+=("$1") && shift; done
@@ -33,7 +33,6 @@ need_root() {
         skip "the apk database of OPENWRT_ROOT lacks the dependencies of our packages"
 }
 
-# pack RELEASE [FOLDER]: builds our packages from the sources in FOLDER into $WORK/packages.
 pack() {
     local folder from=${2-$TOP}
     rm -rf "$WORK/packages"
@@ -48,7 +47,7 @@ published() {
     feed "$WORK/served" --from "$WORK/packages" >"$WORK/said" || fail "$(cat "$WORK/said")"
 }
 
-# Private keys must be outside the repository, unlike the other files of the test.
+# Private keys must be outside the repository.
 fresh() {
     KEYS=$(mktemp -d)
     trap ended EXIT
@@ -81,7 +80,7 @@ test_invalid_keys_are_refused() {
     refuses "no private EC key on curve prime256v1" -- "$WORK/served" --from "$WORK/packages" \
         --key "$KEYS/other.pem"
     refuses "cannot be read" -- "$WORK/served" --from "$WORK/packages" --key "$KEYS/nowhere.pem"
-    # The lab's folder may be in the work tree without being in the commit.
+    # build/ is in the work tree, but never committed.
     openssl ecparam -name prime256v1 -genkey -noout -out "$TOP/build/test-key.pem"
     refuses "is in the repository" -- "$WORK/served" --from "$WORK/packages" \
         --key "$TOP/build/test-key.pem"
@@ -89,7 +88,6 @@ test_invalid_keys_are_refused() {
     [ -z "$(ls -A "$WORK/served")" ] || fail "written: $(ls "$WORK/served")"
 }
 
-# index_names: prints the packages of the served index, verified with a router's key.
 index_names() {
     local into
     into=$WORK/served/packages/$(uname -m)/fastpath
@@ -112,20 +110,19 @@ test_a_feed_has_an_index_its_packages_and_a_key() {
     first=$(cat "$WORK/served/fastpath.pem")
     same <(index_names) <(cd "$into" && printf '%s\n' *.apk | sort) "the packages of the index"
     [ "$(index_names | wc -l)" = "$(wc -w <<<"$PACKAGES")" ] || fail "not all: $(index_names)"
-    # The next version has the same key, and removes packages that the index no longer names.
+    # The next version keeps the key and removes packages that left the index.
     pack 2
     published
     [ "$(cat "$WORK/served/fastpath.pem")" = "$first" ] || fail "another key the second time"
     same <(index_names) <(cd "$into" && printf '%s\n' *.apk | sort) "the packages of the index"
     ! index_names | grep -v suricata | grep -v -- -r2.apk || fail "a package of before is left"
-    # Move the packages to another architecture's folder and delete one package.
+    # Packages for another architecture, one of them missing.
     mv "$WORK/packages/$(uname -m)" "$WORK/packages/mips64_other"
     rm "$WORK"/packages/mips64_other/luci-app-*
     refuses "is for $(uname -m)" "there is no luci-app-fastpath" -- "$WORK/served" \
         --from "$WORK/packages"
 }
 
-# Replaces the empty files by the programs that the lab installs.
 with_programs() {
     fresh
     [ -e "$TOP/ui/dist/index.html" ] || skip "there is no page (./build.sh page)"
@@ -140,19 +137,18 @@ with_programs() {
     mv "$WORK/build/suricata/etc/threshold.config" "$WORK/build/suricata/" 2>/dev/null || true
 }
 
-# readme_commands: prints the commands of README.md with this feed's address.
 readme_commands() {
     sed -n '/^## Install on OpenWrt/,/^## /p' "$TOP/README.md" | sed -n '/^```$/,/^```$/p' |
         grep -v '^```' | sed "s|https://[^/ ]*/feed|$SERVER|"
 }
 
-# Starts a router with version 1 of our packages, installed as README.md says.
+# Starts a router and installs version 1 as README.md says.
 installed() {
     with_programs
     pack 1
     published
     router_up >"$WORK/boot.log" 2>&1 || fail "$(cat "$WORK/boot.log")"
-    # The root may contain a Suricata without our files.
+    # The root may contain another Suricata.
     on_router 'apk del suricata; cp -a /etc/config /tmp/config' >/dev/null 2>&1 || true
     readme_commands >"$WORK/commands"
     grep -q 'apk add fastpath' "$WORK/commands" || fail "README.md has no commands"
@@ -161,7 +157,7 @@ installed() {
     [ -z "$(scripts_failed "$WORK/install.log")" ] || fail "$(cat "$WORK/install.log")"
 }
 
-# scripts_failed LOG: prints error messages of packages' scripts, which apk indents.
+# scripts_failed LOG: prints errors of package scripts, which apk indents.
 scripts_failed() {
     grep -iE '^ERROR|^ +\* .*(not found|failed|no such|error)|exited with' "$1" || true
 }
@@ -178,7 +174,6 @@ answers() {
     router_says "the page's question" "$(asked "$session" fastpath status '{}')" '"engine"'
 }
 
-# asked SESSION OBJECT METHOD ARGUMENTS: prints a command for this call over HTTP, like the page's.
 asked() {
     printf 'uclient-fetch -q -O - --post-data="%s" http://127.0.0.1/ubus' "$(printf \
         '{"jsonrpc":"2.0","id":1,"method":"call","params":["%s","%s","%s",%s]}' "$@" |
@@ -219,7 +214,6 @@ test_an_index_with_an_unknown_key_is_refused() {
     grep -q UNTRUSTED "$WORK/said" || fail "why? $(cat "$WORK/said")"
 }
 
-# Makes a next version with another release and other defaults in its configuration.
 next_version() {
     local folder
     rm -rf "$WORK/next"
@@ -268,10 +262,9 @@ test_removal_leaves_no_file() {
     eventually '! ubus list | grep fastpath'
     ! on_router 'nft list table inet fastpath' 2>/dev/null || fail "its table is left"
     ! on_router 'ls /etc/rc.d | grep fastpath' || fail "its services are enabled"
-    # Removal opens rpcd's own login to the web again.
     eventually "$(login session) | grep -q ubus_rpc_session"
     on_router 'find /etc /usr /lib /www -name "*fastpath*" -o -name "*suricata*" | sort' \
         >"$WORK/left"
-    # Only the operator's own files and apk's records of them may remain.
+    # The operator's files and apk's records of them remain.
     same <(grep -v '^/etc/apk/' "$WORK/left") <(printf '') "the remaining files"
 }

@@ -1,8 +1,7 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Fields of the packages in the Makefiles: complete, and consistent with the rest of the tree.
+# Package fields in the Makefiles: complete and consistent.
 
-# each FUNCTION: calls FUNCTION FOLDER PACKAGE with the package's fields in $WORK/fields.
 each() {
     local folder package
     for folder in $FOLDERS; do
@@ -13,7 +12,6 @@ each() {
 
 value() { field "$WORK/fields" "$1" "$2"; }
 
-# matches PACKAGE FIELD REGEX: the whole value matches.
 matches() {
     value "$1" "$2" | grep -qxE "$3" ||
         fail "$1: $2 is '$(value "$1" "$2")', which does not match $3"
@@ -42,7 +40,7 @@ test_archives_have_a_hash() { each archive; }
 cpe() {
     case $1 in
         suricata-pkg) matches "$2" PKG_CPE_ID 'cpe:/a:oisf:suricata' ;;
-        # Our packages have no registered CPE; an invented one could match another product's CVEs.
+        # Our packages have no CPE; an invented one could match another product's CVEs.
         *) [ -z "$(value "$2" PKG_CPE_ID)" ] || fail "$2 has a PKG_CPE_ID" ;;
     esac
 }
@@ -70,7 +68,7 @@ test_licences_equal_the_workspace_s() {
     cmp "$TOP/LICENSE" "$TOP/feeds/fastpathd/src/LICENSE" || fail "the licence's texts differ"
 }
 
-# The package manager uses the text verbatim, so a leading blank would be part of the name.
+# The package manager uses the value verbatim, so a leading blank becomes part of the name.
 conffile() {
     local file
     for file in $(value "$2" conffiles); do
@@ -92,7 +90,7 @@ test_configuration_files_are_conffiles() {
     done
 }
 
-# OpenWrt's scan of feeds does not expand variables.
+# OpenWrt's scan of feeds does not expand variables here.
 test_package_names_are_literal() {
     local folder
     for folder in $FOLDERS; do
@@ -111,7 +109,7 @@ test_files_named_by_init_scripts_are_installed() {
     done
 }
 
-# The third number limits how often procd restarts an instance; 0 means no limit.
+# The third number is the maximum of restarts; 0 means unlimited.
 test_procd_restarts_services_without_limit() {
     local script
     for script in "$TOP"/feeds/*/files/*.init "$TOP"/suricata-pkg/files/*.init; do
@@ -121,7 +119,7 @@ test_procd_restarts_services_without_limit() {
     done
 }
 
-# BusyBox's shell runs the scripts, and a failure makes the package manager stop halfway.
+# Scripts must be valid for BusyBox's shell; a failure aborts the package manager.
 scripts_of() {
     local script
     for script in postinst prerm postrm preinst; do

@@ -1,8 +1,7 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Common functions of the package tests. Needs HERE, TOP and WORK.
+# Common functions of the package tests; need HERE, TOP and WORK.
 SHIM=$TOP/e2e/lab/openwrt
-# Folders of our packages.
 # shellcheck disable=SC2034
 FOLDERS="feeds/fastpathd feeds/fastpath-base feeds/fastpath feeds/fastpath-metrics suricata-pkg
     luci-app-fastpath"
@@ -18,7 +17,8 @@ skip() {
     exit "$SKIP"
 }
 
-# in_folder FOLDER GOAL [VARIABLE=VALUE…]: runs make with the shim of OpenWrt's build system.
+# in_folder FOLDER GOAL [VARIABLE=VALUE…]: runs make with the lab's double of OpenWrt's build
+# system.
 in_folder() {
     local folder=$1
     shift
@@ -26,7 +26,7 @@ in_folder() {
         PKG_INSTALL_DIR="$WORK/built" FASTPATH_PAGE="$WORK/page" "$@"
 }
 
-# compiled: makes empty files in place of the compilers' results and the page.
+# compiled: creates empty files instead of compiled programs and the page.
 compiled() {
     rm -rf "$WORK/built" "$WORK/build" "$WORK/page"
     mkdir -p "$WORK"/built/{bin,usr/bin} "$WORK"/build/{fastpathd,suricata/etc} "$WORK/page"
@@ -35,13 +35,11 @@ compiled() {
         "$WORK/build/fastpathd/fastpath.o" "$WORK/page/index.html"
 }
 
-# same FILE EXPECTED WHAT: the files are equal; UPDATE_GOLDEN copies FILE to EXPECTED.
 same() {
     [ -z "${UPDATE_GOLDEN-}" ] || [ ! -f "$1" ] || cp "$1" "$2"
     diff -u "$2" "$1" || fail "$3 is not as expected in ${2#"$TOP"/}"
 }
 
-# provide PROGRAM FILE: copies a program of this machine and its libraries into the root.
 provide() {
     local library
     cp -L "$1" "$ROOT$2"
@@ -51,7 +49,6 @@ provide() {
     done
 }
 
-# make_root: makes a root with BusyBox's shell and tools, uci and jsonfilter, without network.
 make_root() {
     rm -rf "$ROOT"
     mkdir -p "$ROOT"/{bin,sbin,dev,etc/config,lib,tmp,usr/bin,usr/sbin}
@@ -62,7 +59,7 @@ make_root() {
     cp "$HERE/doubles/ubus" "$ROOT/usr/bin/"
     if [ -n "${UCI-}" ]; then
         provide "$UCI" /sbin/uci.real
-        # A uci that was built for this machine may use other folders.
+        # This uci may have other default folders.
         printf '#!/bin/sh\nexec /sbin/uci.real -c /etc/config -t /tmp/.uci "$@"\n' >"$ROOT/sbin/uci"
         chmod +x "$ROOT/sbin/uci"
     else
@@ -77,24 +74,21 @@ make_root() {
     fi
 }
 
-# rooted COMMAND…
 rooted() {
     local isolate=()
     [ "$(id -u)" = 0 ] || isolate=(unshare --map-root-user)
     "${isolate[@]}" chroot "$ROOT" "$@"
 }
 
-# in_root COMMAND…: with the environment of a router.
 in_root() { rooted /bin/env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin "$@"; }
 
-# install_into_root FOLDER…
 install_into_root() {
     local folder
     compiled
     for folder; do in_folder "$folder" lab-install DESTDIR="$ROOT"; done
 }
 
-# boot: runs uci-defaults like OpenWrt's /etc/init.d/boot, which removes scripts that succeed.
+# boot: runs uci-defaults like OpenWrt's /etc/init.d/boot, which removes successful scripts.
 boot() {
     # shellcheck disable=SC2016 # expanded by the inner shell
     in_root /bin/sh -c 'cd /etc/uci-defaults
@@ -103,10 +97,8 @@ boot() {
         rm -f $done'
 }
 
-# fields FOLDER: prints `PACKAGE FIELD: value` per line.
 fields() { in_folder "$1" lab-fields; }
 
 packages_of() { fields "$1" | sed -n 's/ TITLE: .*//p'; }
 
-# field FILE PACKAGE FIELD: prints the value.
 field() { sed -n "s/^$2 $3: //p" "$1"; }

@@ -1,9 +1,9 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Files of the install recipes with mode, owner and path; one golden file per package.
+# Installed files with mode, owner and path; one golden file per package.
 
-# recipe FOLDER PACKAGE: compares the installed files, as root or in a user namespace (OpenWrt uses
-# fakeroot). The builder's umask must not affect the package.
+# recipe FOLDER PACKAGE: compares the installed files with the golden file, as root or in a user
+# namespace (OpenWrt uses fakeroot). The builder's umask must have no effect.
 recipe() {
     local dest=$WORK/dest isolate=()
     [ "$(id -u)" = 0 ] || isolate=(unshare --map-root-user)
@@ -11,7 +11,7 @@ recipe() {
     rm -rf "$dest"
     install -d -m 755 "$dest"
     (umask 077 && in_folder "$1" "lab-install-$2" DESTDIR="$dest")
-    # The shim's record of users is not part of the package.
+    # The lab's record of users is not part of the package.
     rm -rf "$dest/usr/lib/lab"
     find "$dest/usr" -maxdepth 1 -name lib -empty -delete 2>/dev/null || true
     "${isolate[@]}" find "$dest" -mindepth 1 -printf '%M %U:%G /%P %l\n' |
@@ -20,7 +20,8 @@ recipe() {
     same "$WORK/list" "$HERE/golden/$2" "the files of $2"
 }
 
-# recipes FOLDER PACKAGE…: the Makefile builds exactly these packages, with the expected files.
+# recipes FOLDER PACKAGE…: fails unless the Makefile builds exactly these packages with the expected
+# files.
 recipes() {
     local folder=$1 package
     shift
@@ -35,7 +36,7 @@ test_fastpath_metrics_installs_expected_files() { recipes feeds/fastpath-metrics
 test_suricata_installs_expected_files() { recipes suricata-pkg suricata suricata-tools; }
 test_luci_app_fastpath_installs_expected_files() { recipes luci-app-fastpath luci-app-fastpath; }
 
-# Suricata only warns about a missing file, and continues without its settings.
+# Suricata only warns about a missing file and ignores its settings.
 test_suricata_installs_every_file_of_its_configuration() {
     local name
     grep -o '/etc/suricata/[a-z]*\.config' "$TOP/suricata-pkg/files/suricata.yaml" >"$WORK/named"
@@ -54,7 +55,7 @@ test_no_file_is_in_two_packages() {
     [ -z "$twice" ] || fail "in two packages: $twice"
 }
 
-# The program has a link per name; the eBPF loader's link is in another package.
+# The eBPF loader's link and the program are in different packages.
 test_links_lead_to_installed_files() {
     local link target file
     grep -h '^l' "$HERE"/golden/* >"$WORK/links"

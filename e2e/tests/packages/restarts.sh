@@ -1,10 +1,10 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# The packages' scripts restart enabled services only, and removal deletes what the daemon left.
+# Package scripts restart only enabled services; removal deletes the daemon's files.
 
-# asked FOLDER PACKAGE SCRIPT STATE SERVICE…: runs a script of the package where the services are
-# enabled and running, disabled or absent, and prints the commands that it gives them. UPGRADE: in
-# an upgrade; IMAGE: while an image is made.
+# asked FOLDER PACKAGE SCRIPT STATE SERVICE…: runs a package script and prints the commands to the
+# services. STATE is `enabled` (and running), `disabled` or absent. UPGRADE simulates an upgrade,
+# IMAGE the build of an image.
 asked() {
     local folder=$1 package=$2 script=$3 state=$4 service
     shift 4
@@ -51,8 +51,8 @@ test_an_upgrade_restarts_the_daemon_if_it_is_enabled() {
     same <(asked "$@" enabled "${both[@]}") /dev/null "the first installation"
 }
 
-# rpcd reads its objects and rights when it starts, and on a reload.
-test_rpcd_learns_what_came_and_what_went() {
+# rpcd reads objects and rights at start and on reload.
+test_rpcd_reloads_after_installation_and_removal() {
     set -- feeds/fastpathd fastpathd
     same <(asked "$@" postinst enabled rpcd) <(echo "rpcd reload") "the installation"
     same <(asked "$@" postrm enabled rpcd) <(echo "rpcd reload") "the removal"
@@ -61,8 +61,8 @@ test_rpcd_learns_what_came_and_what_went() {
     same <(asked "$@" postrm enabled rpcd) <(echo "rpcd reload") "the page's removal"
 }
 
-# The daemon looks up Suricata's user when it starts.
-test_suricata_restarts_a_daemon_that_runs() {
+# The daemon looks up Suricata's user at start.
+test_suricata_restarts_a_running_daemon() {
     set -- suricata-pkg suricata postinst
     same <(asked "$@" enabled fastpathd) <(echo "fastpathd restart") "running"
     same <(asked "$@" disabled fastpathd) /dev/null "not running"
@@ -81,7 +81,7 @@ test_an_image_is_made_without_the_services_of_its_builder() {
     done
 }
 
-# The daemon looks for its programs when it starts.
+# The daemon searches for the eBPF programs at start.
 test_the_programs_restart_the_daemon_if_it_is_enabled() {
     set -- feeds/fastpathd fastpathd-ebpf postinst
     same <(asked "$@" enabled fastpathd) <(echo "fastpathd restart") "enabled"

@@ -1,9 +1,8 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Runs OpenWrt's own userland in namespaces of this machine's kernel. Needs OPENWRT_ROOT and WORK.
-# The folder stays unmodified: changes are in memory, until the router ends.
+# Runs OpenWrt's userland in namespaces. Needs OPENWRT_ROOT and WORK. Changes stay in memory; the
+# folder is never modified.
 
-# Process 1 of the router: mounts, then enters the router's root.
 # shellcheck disable=SC2016 # expanded by the inner shell
 ROUTER_INIT='
 set -eu
@@ -28,7 +27,6 @@ mount -t tmpfs tmp tmp
 pivot_root . rom/outside
 exec chroot . /bin/sh -c "umount -l /rom/outside && exec /usr/bin/tail -f /dev/null"'
 
-# router_root: starts ROUTER, a process to be killed later, with the root file system only.
 router_root() {
     local waited=0
     mkdir -p "$WORK/mount" "$WORK/served"
@@ -43,19 +41,16 @@ router_root() {
     done
 }
 
-# router_up: boots the router until packages can be installed.
 router_up() {
     router_root
     on_router "$(cat "$HERE/router-boot")"
 }
 
-# on_router COMMANDS: runs them with the router's own shell.
 on_router() {
     nsenter --target "$ROUTER_INSIDE" --mount --pid --net --ipc --uts --root --wd \
         /usr/bin/env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root /bin/sh -c "$1"
 }
 
-# router_says WHAT COMMANDS PART…: the commands succeed and print every part.
 router_says() {
     local what=$1 said part
     said=$(on_router "$2" 2>&1) || fail "$what: it ended with $?: $said"
@@ -63,7 +58,6 @@ router_says() {
     for part; do [[ $said == *"$part"* ]] || fail "$what: '$part' is not in: $said"; done
 }
 
-# eventually COMMAND: succeeds on the router within ten seconds.
 eventually() {
     local tries=0
     until on_router "$1" >"$WORK/said" 2>&1; do

@@ -1,13 +1,13 @@
 # shellcheck shell=bash disable=SC2016
 # SPDX-License-Identifier: GPL-2.0-or-later
-# OpenWrt's own sysupgrade while a change is pending, up to the write to the flash. Needs
-# OPENWRT_ROOT, a folder with OpenWrt's userland, and the result of `./build.sh programs`.
+# OpenWrt's sysupgrade while a change is pending, up to the flash. Needs OPENWRT_ROOT, a folder with
+# OpenWrt's userland, and `./build.sh programs`.
 # shellcheck source=e2e/tests/packages/router.sh
 . "$HERE/router.sh"
 PROGRAM=$TOP/build/cargo/debug/fastpath
 
-# Commands for the router: change 8 is pending with the old text in its record, uci was interrupted,
-# and change 7 was confirmed.
+# Router state: change 8 is pending with the old text in its record, uci was interrupted, change 7
+# is confirmed.
 COUNTDOWN='
 set -e
 mkdir -p /etc/fastpath/changes
@@ -18,7 +18,6 @@ printf "config interface '\''new'\''\n\toption key '\''n3w-s3cret'\''\n" >/etc/c
 cp /etc/config/network /etc/config/.network.uci-Ab1xYz
 chmod 600 /etc/config/network * .pending.json.new'
 
-# Unpacks the archive over a system without any of its files, and boots.
 UNPACKED='
 set -e
 rm -rf /etc/fastpath /etc/config/network /etc/config/.network.uci-Ab1xYz
@@ -26,7 +25,7 @@ tar -C / -xzf $ARCHIVE'
 NEW_SYSTEM="$UNPACKED"'
 [ ! -x /etc/init.d/fastpath-change ] || /etc/init.d/fastpath-change boot'
 
-# Accepts any image; a stub receives the request to write the flash.
+# Accepts any image; a stub of ubus receives the request to flash it.
 UPGRADE='
 set -e
 mkdir -p /tmp/stub
@@ -41,7 +40,6 @@ grep -q "call system sysupgrade .*sysupgrade.tgz" /tmp/asked'
 STATE='cat /etc/config/network; ls -A /etc/fastpath/changes; ls -A /etc/config | grep "^\." || true'
 CHANGES=/etc/fastpath/changes
 
-# records: writes the records of both changes like fastpath-rpcd.
 records() {
     local change='{at_ms: 0, user: "root", note: "", draft: {}}'
     local section='{section: .[0], anonymous: false, type: "interface", values: {key: .[1]}}'
@@ -54,7 +52,7 @@ records() {
         >"$WORK/served/pending.json"
 }
 
-# router_in_countdown: starts a router with fastpathd, without fastpath-base; a change is pending.
+# router_in_countdown: starts a router with fastpathd, without fastpath-base, and a pending change.
 router_in_countdown() {
     [ -e "${OPENWRT_ROOT-}/sbin/sysupgrade" ] ||
         skip "OPENWRT_ROOT names no folder with OpenWrt's userland"
@@ -87,7 +85,6 @@ test_a_backup_has_no_pending_change() {
     ! on_router "grep -r 0ld-s3cret /etc" || fail "the old text is back, see above"
 }
 
-# Package fastpath-base is not installed here.
 test_an_upgrade_reverts_a_pending_change() {
     local listed
     router_in_countdown
@@ -97,7 +94,7 @@ test_an_upgrade_reverts_a_pending_change() {
     ! grep "pending\|uci-Ab1xYz" <<<"$listed" || fail "kept, see above"
     on_router "ARCHIVE=/tmp/sysupgrade.tgz; $NEW_SYSTEM"
     ended_at_boot
-    # An image without fastpath starts with the files before the change, too.
+    # Without fastpath, the new image also boots the files from before the change.
     on_router "rm -r $CHANGES; $COUNTDOWN"
     on_router "$UPGRADE"
     on_router "rm /etc/init.d/fastpath-change; ARCHIVE=/tmp/sysupgrade.tgz; $NEW_SYSTEM"
@@ -122,7 +119,7 @@ test_a_boot_reverts_a_pending_change_that_an_upgrade_could_not_end() {
     on_router "echo \"DISTRIB_TAINTS='another build'\" >>/etc/openwrt_release"
     on_router "ARCHIVE=/tmp/sysupgrade.tgz; $NEW_SYSTEM"
     ended_at_boot
-    # An image without fastpath, which is installed later, after files were edited.
+    # fastpath is installed later on the new image, after files were edited.
     on_router "rm $CHANGES/8.json; ARCHIVE=/tmp/sysupgrade.tgz; $UNPACKED"
     on_router "printf '\tlist dns 10.0.0.1\n' >>/etc/config/network"
     on_router '/etc/init.d/fastpath-change boot'
@@ -130,7 +127,7 @@ test_a_boot_reverts_a_pending_change_that_an_upgrade_could_not_end() {
     [[ $(on_router "$STATE") != *pending* ]] || fail "the record is still there"
 }
 
-# A remaining record would revert files after a later installation.
+# Otherwise a later installation would revert files.
 test_removing_the_package_reverts_a_pending_change() {
     router_in_countdown
     on_router "rm $CHANGES/.pending.json.new"

@@ -1,6 +1,6 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# The Makefiles, read by a real OpenWrt tree in OPENWRT_DIR, which stays unmodified.
+# A real OpenWrt tree (OPENWRT_DIR, never modified) reads the Makefiles.
 
 tree() {
     [ -n "${OPENWRT_DIR-}" ] || skip "OPENWRT_DIR names no tree of OpenWrt"
@@ -9,7 +9,6 @@ tree() {
             "scripts/feeds update -a, scripts/feeds install -a, make defconfig"
 }
 
-# dump FOLDER: prints the fields like OpenWrt's scan of feeds.
 dump() {
     make --no-print-directory -r -C "$TOP/$1" DUMP=1 TOPDIR="$OPENWRT_DIR" \
         INCLUDE_DIR="$OPENWRT_DIR/include" SUBDIR="feeds/fastpath/${1##*/}" 2>"$WORK/warnings"
@@ -23,12 +22,11 @@ test_the_scan_of_feeds_finds_every_package() {
         dump "$folder" >>"$WORK/dump" || fail "$folder: $(cat "$WORK/warnings")"
         [ ! -s "$WORK/warnings" ] || fail "$folder: $(cat "$WORK/warnings")"
     done
-    # LuCI's Makefile makes a package per translation.
+    # LuCI's Makefile creates a package per translation.
     same <(sed -n 's/^Package: //p' "$WORK/dump" | grep -v '^luci-i18n-' | sort) \
         <(cd "$HERE/golden" && printf '%s\n' * | sort) "the packages of the scan"
 }
 
-# provided FILE: prints the names of packages and the names that they provide.
 provided() { sed -n 's/^\(Package\|Provides\): //p' "$1" | tr ' ' '\n' | sed 's/^@//' | sort -u; }
 
 test_every_dependency_exists() {
@@ -51,14 +49,13 @@ test_user_ids_are_not_fixed() {
     ! grep '=' "$WORK/users" || fail "a number of its own may be taken: $(cat "$WORK/users")"
 }
 
-# Makes a root with OpenWrt's own functions for packages and the first boot.
 with_functions() {
     local files=$OPENWRT_DIR/package/base-files/files
     # shellcheck source=e2e/tests/packages/boards.sh
     . "$HERE/boards.sh"
     set_up dsa
     mkdir -p "$ROOT/lib/apk/packages" "$ROOT/usr/share/libubox"
-    # The functions source this file of another package, but do not use it here.
+    # The functions source this file without using it.
     : >"$ROOT/usr/share/libubox/jshn.sh"
     cp -r "$files/lib/functions.sh" "$files/lib/functions" "$ROOT/lib/"
     grep '^-' "$HERE/golden/fastpath-base" | cut -d ' ' -f 3 \
@@ -68,7 +65,7 @@ with_functions() {
     echo uci_apply_defaults >>"$ROOT/tmp/boot"
 }
 
-# as_package FUNCTION: runs the function after the same lines as in apk's scripts.
+# as_package FUNCTION: runs FUNCTION after the prologue of apk's scripts.
 as_package() {
     in_root /bin/sh -c "export root= pkgname=fastpath-base; . /lib/functions.sh; $1"
 }

@@ -1,6 +1,6 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Undo restores options that fastpath-base changed, unless they were changed again since.
+# Undo restores options set by fastpath-base unless they were changed later.
 # shellcheck source=e2e/tests/packages/boards.sh
 . "$HERE/boards.sh"
 
@@ -72,7 +72,7 @@ test_an_upgrade_does_not_repeat_setup_after_a_manual_undo() {
     unconfigured dsa
 }
 
-# Board one-port has no VLAN as evidence of an earlier setup.
+# Board one-port has no VLAN that would show the earlier setup.
 test_an_option_reset_manually_is_not_set_again() {
     local board
     for board in dsa one-port; do
@@ -103,7 +103,7 @@ test_uncommitted_changes_prevent_apply_and_undo() {
     uncommitted firewall.@defaults[0].input=DROP
 }
 
-# Power fails after writing the network file, before the firewall file and the record.
+# Power fails between the network file and the firewall file.
 test_a_boot_cut_short_is_completed_by_the_next() {
     booted
     cp "$(original dsa firewall)" "$ROOT/etc/config/firewall"
@@ -115,7 +115,7 @@ test_a_boot_cut_short_is_completed_by_the_next() {
     unconfigured dsa
 }
 
-# Power fails while the bridge follows the options of an earlier boot.
+# Power fails while the boot migrates options of an earlier boot.
 test_an_earlier_change_survives_one_cut_short() {
     local record=$ROOT/etc/fastpath/base
     booted
@@ -137,13 +137,12 @@ test_upgrade_and_image_change_nothing() {
     [ -s "$ROOT/etc/fastpath/base" ] || fail "the record is gone"
 }
 
-# told LINE: the first line of the status.
 told() {
     in_root /usr/sbin/fastpath-base status >"$WORK/said"
     [ "$(head -n 1 "$WORK/said")" = "$1" ] || fail "$(cat "$WORK/said")"
 }
 
-test_status_tells_what_was_changed() {
+test_status_reports_the_changed_options() {
     set_up own-vlans
     told "br-lan: a bridge already has VLANs"
     set_up dsa

@@ -1,6 +1,6 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# The report of a build, and the gathered files.
+# Reports of builds, and collected images.
 
 test_warnings_about_our_packages_are_reported() {
     local found
@@ -17,7 +17,7 @@ END
     has "$found" "'kmod-x'" "No feed for package 'suricata'"
 }
 
-# build.log is from a build of the real tree, build.folders a part of its folders.
+# Excerpt of a build of the real tree.
 test_progress_counts_folders() {
     node "$SCRIPTS/progress.mjs" "$HERE/build.folders" <"$HERE/build.log" |
         sed -E 's/, [0-9]+ s:/, TIME:/' >"$NOW/progress"
@@ -26,7 +26,6 @@ test_progress_counts_folders() {
 
 image_check() { BUILD=$NOW/build "$SCRIPTS/image-check" "$@"; }
 
-# image FILE MIB: makes a sparse file.
 image() {
     mkdir -p "$(dirname "$NOW/build/images/$1")"
     truncate -s "$2M" "$NOW/build/images/$1"
@@ -43,10 +42,9 @@ test_image_sizes_are_checked() {
     ! said=$(image_check traverse-ten64 2>&1) || fail "73 MiB fit 72"
     has "$said" "✗ $ten-squashfs-sysupgrade.bin: 73 MiB, the limit of traverse-ten64 is 72 MiB" \
         "✓ $ten-squashfs-nand.ubi: 72 of 72 MiB"
-    # A file one byte over the limit fails.
     truncate -s $((72 * 1048576 + 1)) "$NOW/build/images/traverse-ten64/$ten-squashfs-nand.ubi"
     ! image_check "$NOW/build/images/traverse-ten64/$ten-squashfs-nand.ubi" || fail "a byte more"
-    # Compressed images count unpacked; OpenWrt's metadata after the archive is ignored.
+    # Compressed images count unpacked, without OpenWrt's metadata at the end.
     image "x86-64/$pc-squashfs-combined-efi.img" 40
     gzip -1 "$NOW/build/images/x86-64/$pc-squashfs-combined-efi.img"
     echo '{"metadata_version":"1.1"}' >>"$NOW/build/images/x86-64/$pc-squashfs-combined-efi.img.gz"
@@ -61,7 +59,7 @@ test_image_sizes_are_checked() {
     has "$said" "there are no images of qnap-301w"
 }
 
-# Makes the build's folder with OpenWrt's results; the bill gets a new date and number each time.
+# Creates build results of OpenWrt; date and number of the bill of materials differ each time.
 built() {
     local from=$NOW/work/tree/bin/targets/x86/64 pc=openwrt-25.12.5-x86-64-generic
     mkdir -p "$from/packages" "$NOW/work/feeds"
@@ -98,7 +96,7 @@ test_only_complete_builds_replace_the_images() {
     built
     gather_images
     [ "$(cat "$out/sha256sums")" = "$first" ] || fail "the same build has other sums"
-    # A build without a manifest fails and keeps the previous files.
+    # A build without a manifest must keep the previous files.
     rm "$NOW"/work/tree/bin/targets/x86/64/*.manifest
     ! said=$(gather_images 2>&1) || fail "half a build was taken"
     has "$said" "the build left no images"

@@ -1,7 +1,7 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # OpenWrt's release: verified downloads, packages by the SDK, images by the ImageBuilder. release/
-# has small doubles of both with the real goals and variables.
+# has doubles of both with the real goals and variables.
 # shellcheck source=e2e/tests/profiles/source.sh
 . "$HERE/source.sh"
 PARTS=$HERE/release
@@ -9,7 +9,6 @@ SDK_NAME=openwrt-sdk-25.12.5-x86-64_gcc-14.3.0_musl.Linux-x86_64
 BUILDER_NAME=openwrt-imagebuilder-25.12.5-x86-64.Linux-x86_64
 RELEASE=$NOW/mirror/releases/25.12.5/targets/x86/64
 
-# archive NAME: packs $NOW/made/NAME into the release as NAME.tar.zst.
 archive() {
     command -v zstd >/dev/null || skip "zstd is not installed"
     mkdir -p "$RELEASE"
@@ -36,7 +35,6 @@ imagebuilder() {
     archive "$BUILDER_NAME"
 }
 
-# signed_release: writes sums of the existing files, signed by a key of the pinned keyring.
 signed_release() {
     (cd "$RELEASE" && sha256sum -b -- *.tar.zst >sha256sums)
     small_pins
@@ -48,7 +46,6 @@ signed_release() {
     cp -r "$TOP/profiles/rust" "$PROFILES/"
 }
 
-# server [CUT]: serves the mirror and sets SERVER to its address.
 server() {
     local port
     : >"$NOW/requests"
@@ -60,7 +57,6 @@ server() {
     SERVER=http://127.0.0.1:$port
 }
 
-# release_of [FILE]: gets the SDK from the server, or uses FILE.
 release_of() {
     PROFILE=x86-64 PROFILES=$PROFILES OPENWRT=$NOW/from/openwrt MIRROR=${SERVER-http://127.0.0.1:1} \
         "$HERE/stage" release_of --sdk 'openwrt-sdk-25.12.5-x86-64_*.Linux-x86_64.tar.zst' "$@"
@@ -87,7 +83,7 @@ test_an_interrupted_download_is_resumed() {
     sdk
     head -c 60000 /dev/urandom >>"$RELEASE/$SDK_NAME.tar.zst"
     signed_release && server 20000
-    # curl tries three times, and the server cuts off answers that begin at the start.
+    # curl tries three times, and the server truncates answers that start at byte 0.
     said=$(release_of 2>&1) || said=$(release_of 2>&1) || fail "$said"
     cmp "$NOW/work/release/x86-64/$SDK_NAME.tar.zst" "$RELEASE/$SDK_NAME.tar.zst"
     grep -q "$SDK_NAME.*bytes=20000-" "$NOW/requests" ||
@@ -99,7 +95,7 @@ test_a_tampered_download_is_refused() {
     echo more >>"$RELEASE/$SDK_NAME.tar.zst"
     refused "has another hash than OpenWrt's"
     [ ! -e "$NOW/work/release/x86-64/$SDK_NAME.tar.zst" ] || fail "it is kept"
-    # Sums that match the files, but are not signed by a known key.
+    # Correct checksums, signed by an unknown key.
     (cd "$RELEASE" && sha256sum -b -- *.tar.zst >sha256sums)
     rm -r "$NOW/work/release"
     refused "the signature of"
@@ -129,7 +125,7 @@ test_a_local_file_needs_no_server() {
     refused "there is no file" "$NOW/nowhere"
 }
 
-# OpenWrt's own tree has its packages in a folder of that name.
+# Like OpenWrt's tree, a folder `package`.
 packages_by_sdk() {
     mkdir -p "$NOW/from/openwrt/package/base-files"
     touch "$NOW/from/openwrt/package/base-files/Makefile"
@@ -139,7 +135,6 @@ packages_by_sdk() {
         rev-parse HEAD) /" "$PROFILES/pins"
 }
 
-# run_sdk [RUST]: builds the packages with the SDK.
 run_sdk() {
     PROFILE=x86-64 PROFILES=$PROFILES OPENWRT=$NOW/from/openwrt \
         "$HERE/stage" packages_of "$RELEASE/$SDK_NAME.tar.zst" "$@"
@@ -152,28 +147,28 @@ test_the_sdk_builds_the_packages() {
     has "$said" "10 packages for x86_64 are in $NOW/build/apk/x86_64"
     [ "$(cd "$NOW/build/apk/x86_64" && echo fastpathd-*.apk)" = \
         "fastpathd-0.1.0-r1.apk fastpathd-ebpf-0.1.0-r1.apk" ] || fail "$(ls "$NOW/build/apk")"
-    # OpenWrt writes this path into the packages.
+    # OpenWrt writes this path into packages.
     [ "$(readlink -f "$tree/package/feeds/fastpath/fastpathd")" = "$tree/fastpath/fastpathd" ] ||
         fail "its path is another: $(readlink -f "$tree/package/feeds/fastpath/fastpathd")"
     [ -e "$NOW/build/apk/x86_64/luci-i18n-fastpath-de-0.1.0-r1.apk" ] || fail "no German"
-    # The host's Rust replaces OpenWrt's, which takes hours to compile, and none of our packages.
+    # The host's Rust replaces OpenWrt's, which takes hours to compile.
     [ -e "$tree/package/feeds/fastpath/rust/Makefile" ] || fail "our Rust is missing"
     grep -qx 'CONFIG_SURICATA_HYPERSCAN=y' "$tree/.config" || fail "an option is lost"
     grep -qx '# CONFIG_ALL is not set' "$tree/.config" || fail "every package of the feeds"
-    # The release selects these modules, each of which takes a second to build.
+    # Config-build.in selects these modules, a second of build time each.
     ! grep 'CONFIG_PACKAGE_kmod-' "$tree/.config" || fail "modules of the kernel"
     grep -qx 'CONFIG_PACKAGE_dnsmasq=y' "$tree/.config" || fail "other packages are gone"
-    # With `openwrt`, Rust comes from OpenWrt's feed.
+    # With `openwrt`, Rust is that of OpenWrt's feed.
     said=$(run_sdk openwrt 2>&1) || fail "$said"
     [ ! -L "$tree/package/feeds/fastpath/rust" ] || fail "ours is still there"
-    # A package that cannot be selected is reported, except one that needs a compiler for BPF. The
-    # mirror also serves archives of our packages' dependencies.
+    # A package that cannot be selected is an error, except fastpathd-ebpf, which needs a BPF
+    # compiler. The mirror also serves dependencies' archives.
     said=$(LOSE=fastpathd-ebpf MIRROR=http://127.0.0.1:1 WANT_MIRROR=http://127.0.0.1:1 \
         run_sdk 2>&1) || fail "$said"
     has "$said" "no compiler for BPF" "9 packages for x86_64"
     ! said=$(LOSE=suricata run_sdk 2>&1) || fail "it is lost in silence"
     has "$said" "has lost: suricata"
-    # OpenWrt logs the reason only in the package's own log.
+    # OpenWrt logs the reason only per package.
     ! said=$(NO_ARCHIVE=suricata run_sdk 2>&1) || fail "it goes on without an archive"
     has "$said" "not every archive came" \
         "  suricata: curl: (6) Could not resolve host: sources.cdn.openwrt.org"
@@ -183,7 +178,6 @@ test_the_sdk_builds_the_packages() {
     [ "$(find "$NOW/build/apk/x86_64" -name '*.apk' | wc -l)" = 9 ] || fail "they are gone"
 }
 
-# built_image [VARIABLE=VALUE…]: runs the whole command; BUILD is the folder for results.
 built_image() {
     env PROFILES="$PROFILES" FIRMWARE_DIR="$NOW/openwrt" BUILD="$NOW/build" "$@" \
         "$TOP/build.sh" firmware x86-64 --packages "$NOW/ours" --openwrt "$NOW/from/openwrt" \
@@ -200,8 +194,7 @@ ours() {
     done
 }
 
-# bill_of FOLDER: prints the packages of its bill of materials.
-bill_of() {
+sbom_of() {
     jq -r '.components[] | [.name, .version, .licenses[0].license.name, .cpe // ""] | @tsv' \
         "$1"/*.bom.cdx.json
 }
@@ -217,10 +210,9 @@ test_the_imagebuilder_builds_an_image() {
         ./etc/uci-defaults/95-fastpath-profile \
         https://mirror.invalid/releases/25.12.5/packages/x86_64/base/packages.adb
     has "$(cat "$out"/*.bom.cdx.json)" 2026-06-29T22:03:42
-    same <(bill_of "$out") bill
+    same <(sbom_of "$out") bill
     has "$(cat "$out/release.buildinfo")" "release 25.12.5" "$BUILDER_NAME"
     [ "$(wc -l <"$out/packages.buildinfo")" = 9 ] || fail "$(cat "$out/packages.buildinfo")"
-    # The next version leaves no files of the previous one.
     ours 2
     said=$(built_image 2>&1) || fail "$said"
     has "$(cat "$out"/*.manifest)" "fastpathd - 0.1.0-r2"
@@ -228,7 +220,7 @@ test_the_imagebuilder_builds_an_image() {
         fail "two versions"
 }
 
-# The release got newer packages within apk's caching time of four hours.
+# apk caches its index for four hours, in which the release may get newer packages.
 test_an_image_has_the_latest_packages() {
     local said out=$NOW/build/images/x86-64
     imagebuilder && signed_release && ours 1
@@ -247,7 +239,6 @@ test_a_standalone_imagebuilder_builds_an_image() {
     signed_release && ours 1
     said=$(built_image 2>&1) || fail "$said"
     has "$(cat "$out"/*.manifest)" "fastpathd - 0.1.0-r1"
-    # The next image uses the same ImageBuilder.
     said=$(built_image 2>&1) || fail "$said"
 }
 
@@ -256,7 +247,7 @@ test_an_image_without_one_of_our_packages_is_refused() {
     imagebuilder && signed_release && ours 1
     ! said=$(built_image LOSE=suricata 2>&1) || fail "it is lost in silence"
     has "$said" "has not every package of the profile" "  suricata"
-    # The release has another version of our package.
+    # The release has the package in another version.
     ! said=$(built_image STANDIN_MANIFEST='s/^suricata - .*/suricata - 9.9-r1/' 2>&1) ||
         fail "another one is taken"
     has "$said" "suricata is not ours: suricata - 9.9-r1"

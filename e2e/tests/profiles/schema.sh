@@ -1,13 +1,13 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Profiles: the schema, the documentation pages, the generated configuration, the first boot.
+# Profiles: schema, documentation pages, generated configuration, first boot.
 
 test_profiles_are_valid() {
     profile check
     [ "$(profile list | wc -l)" -ge 13 ] || fail "fewer than 13 profiles"
 }
 
-# broken MESSAGE SED [FILE]: makes an invalid copy of a profile with SED, and expects MESSAGE.
+# broken MESSAGE SED [FILE]: creates an invalid profile with SED and expects MESSAGE.
 broken() {
     local folder name=${3:-glinet-gl-mt6000}
     folder=$NOW/$((++BROKEN))
@@ -17,7 +17,6 @@ broken() {
     printf '%s: %s\n' "$folder/$name.yml" "$1" >>"$NOW/expected"
 }
 
-# Every copy is refused with its message.
 refused() {
     local said line
     ! said=$(profile check "$NOW"/*/*.yml 2>&1) || fail "all pass"
@@ -48,7 +47,7 @@ test_broken_profiles_are_refused() {
     broken "packages.0: must match pattern" '0,/^  - fastpath$/s//  - "fast path"/' common
     broken "tiers.0: must have required property 'cores'" '0,/    cores:.*/s///' common
     refused
-    # One invalid part makes the whole profile unusable.
+    # An invalid profile must not be used in part.
     mkdir "$NOW/profiles"
     cp "$TOP"/profiles/*.yml "$TOP/profiles/schema.json" "$NOW/profiles"
     sed -i '/^device:/d' "$NOW/profiles/x86-64.yml"
@@ -77,15 +76,15 @@ test_every_profile_has_a_documentation_page() {
     done
 }
 
-# The hash in `kernel=…~HASH` of package dependencies depends on CONFIG_KERNEL_* and the selected
-# modules (Kernel/Configure/Default in OpenWrt's kernel-defaults.mk). Modules of
-# downloads.openwrt.org install only if both equal the release's: all modules, and CONFIG_KERNEL_*
-# at defaults. The symbols below do not affect the kernel.
+# The hash in `kernel=…~HASH` of package dependencies covers CONFIG_KERNEL_* and the selected
+# modules (Kernel/Configure/Default in OpenWrt's kernel-defaults.mk). To install modules from
+# downloads.openwrt.org, both must equal the release's: all modules, and CONFIG_KERNEL_* at
+# defaults. These symbols do not affect the kernel.
 KERNEL_NEUTRAL='BPF_TOOLCHAIN_HOST BUILD_LOG DEVEL GRUB_EFI_IMAGES GRUB_IMAGES JSON_CYCLONEDX_SBOM
     PKG_ASLR_PIE_ALL PKG_CC_STACKPROTECTOR_STRONG PKG_FORTIFY_SOURCE_2 PKG_RELRO_FULL
     SIGNATURE_CHECK SIGNED_PACKAGES SURICATA_HYPERSCAN VMDK_IMAGES'
 
-# kernel_symbols NAME: prints the lines of a profile's configuration that may change the kernel.
+# kernel_symbols NAME: prints symbols of a profile that may change the kernel.
 kernel_symbols() {
     local line symbol made
     made=$(profile config "$1") || fail "no configuration of $1"
@@ -96,7 +95,7 @@ kernel_symbols() {
         case $line in "# Profile "*) continue ;; esac
         case $symbol in PACKAGE_* | TARGET_*) continue ;; esac
         case $line in
-            # Defaults of v25.12.5; SECCOMP selects KERNEL_SECCOMP in the release, too.
+            # Defaults of v25.12.5; the release also selects KERNEL_SECCOMP by SECCOMP.
             CONFIG_USE_SECCOMP=y | CONFIG_ALL_KMODS=y) continue ;;
         esac
         [[ " ${KERNEL_NEUTRAL//[[:space:]]/ } " == *" $symbol "* ]] || echo "$line"
@@ -134,7 +133,7 @@ test_configurations_equal_the_golden_files() {
     done
 }
 
-# lost SED TEXT…: edits defconfig's recorded result, and expects the message.
+# lost SED TEXT…: edits the recorded defconfig and expects TEXT in the message.
 lost() {
     local said
     sed "$1" "$GOLDEN/x86-64.defconfig" >"$NOW/.config"
@@ -144,7 +143,7 @@ lost() {
     [ "$(printf '%s\n' "$said" | wc -l)" = 2 ] || fail "more than one line: $said"
 }
 
-# x86-64.defconfig is the real tree's result for the profile, reduced to relevant lines.
+# x86-64.defconfig is the real tree's result, reduced to relevant lines.
 test_symbols_lost_by_defconfig_are_reported() {
     profile survived x86-64 "$GOLDEN/x86-64.defconfig"
     lost '/CONFIG_SURICATA_HYPERSCAN=/d' SURICATA_HYPERSCAN "wanted y, the symbol does not exist"
@@ -195,12 +194,12 @@ test_first_boot_sets_defaults_once() {
     done
     [ "$(option engine)" = flowtable ] || fail "engine $(option engine)"
     grep -qx 'kernel.kptr_restrict=1' "$ROOT/etc/sysctl.d/30-fastpath-profile.conf"
-    # lib/upgrade/keep.d makes upgrades keep the marker file, like the owner's configuration.
+    # Upgrades keep the marker file, because it is listed in lib/upgrade/keep.d.
     grep -qx /etc/fastpath-profile "$ROOT/lib/upgrade/keep.d/fastpath-profile"
     sed -i "s/option memory '512'/option memory '99'/" "$ROOT/etc/config/fastpath"
     boot 15800 8
     [ "$(option memory)" = 99 ] || fail "an upgrade undid the owner's setting: $(option memory)"
-    # Without the marker file the defaults are set again.
+    # Without the marker, the defaults are set again.
     rm "$ROOT/etc/fastpath-profile"
     boot 15800 8
     [ "$(option memory)" = 512 ] || fail "nothing was set the second time"

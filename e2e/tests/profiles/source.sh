@@ -4,8 +4,9 @@
 
 firmware() { FIRMWARE_DIR=$NOW/openwrt BUILD=$NOW/build "$TOP/build.sh" firmware "$@"; }
 
-# out_of_reach TEXT…: COMMAND fails within ten seconds with this text and writes nothing.
-out_of_reach() {
+# fails_offline TEXT…: fails unless COMMAND fails within ten seconds with each TEXT and writes
+# nothing.
+fails_offline() {
     local said started=$SECONDS
     ! said=$("${COMMAND[@]}" 2>&1) || fail "it passed"
     [ $((SECONDS - started)) -le 10 ] || fail "took $((SECONDS - started)) s"
@@ -20,20 +21,19 @@ test_without_a_network_unreachable_sources_are_listed() {
     unshare --map-root-user --net true 2>/dev/null || skip "no network namespaces here"
     export FIRMWARE_DIR=$NOW/openwrt BUILD=$NOW/build
     COMMAND=(unshare --map-root-user --net "$TOP/build.sh" firmware x86-64)
-    out_of_reach https://git.openwrt.org/openwrt/openwrt.git \
+    fails_offline https://git.openwrt.org/openwrt/openwrt.git \
         https://git.openwrt.org/feed/packages.git https://git.openwrt.org/project/luci.git \
         f0a60eee2fe0
 }
 
-# Nothing listens at port 1.
 # @runs ./build.sh firmware x86-64 --config-only
 test_a_refused_connection_is_reported() {
     COMMAND=(firmware x86-64 --config-only --openwrt http://127.0.0.1:1/openwrt.git
         --feeds-from http://127.0.0.1:1/feeds)
-    out_of_reach "openwrt: http://127.0.0.1:1/openwrt.git" "luci: http://127.0.0.1:1/feeds/luci.git"
+    fails_offline "openwrt: http://127.0.0.1:1/openwrt.git" \
+        "luci: http://127.0.0.1:1/feeds/luci.git"
 }
 
-# The server accepts connections but never answers.
 test_a_silent_server_times_out() {
     local silent port
     mkfifo "$NOW/port"
@@ -45,10 +45,9 @@ test_a_silent_server_times_out() {
         --feeds-from "http://127.0.0.1:$port/feeds")
     # shellcheck disable=SC2064 # expanded now
     trap "kill $silent" EXIT
-    out_of_reach "http://127.0.0.1:$port/openwrt.git" "no answer within 8 s"
+    fails_offline "http://127.0.0.1:$port/openwrt.git" "no answer within 8 s"
 }
 
-# small NAME: makes a repository with one commit and prints its id.
 small() {
     git init -q "$NOW/from/$1"
     printf 'one\ntwo\nthree\n' >"$NOW/from/$1/file"
@@ -57,7 +56,6 @@ small() {
     git -C "$NOW/from/$1" rev-parse HEAD
 }
 
-# Makes small repositories and pins in place of OpenWrt and its feeds.
 small_pins() {
     local name kind
     PROFILES=$NOW/profiles
@@ -71,7 +69,8 @@ small_pins() {
     echo "release openwrt 25.12.5 http://127.0.0.1:1" >>"$PROFILES/pins"
 }
 
-# sources_from [OPENWRT [FEEDS]]: fetches the pinned sources from there or the small repositories.
+# sources_from [OPENWRT [FEEDS]]: fetches the pinned sources, by default from the small
+# repositories.
 sources_from() {
     PROFILES=$PROFILES OPENWRT=${1-$NOW/from/openwrt} FEEDS=${2-} \
         "$HERE/stage" fetched_sources
@@ -92,14 +91,13 @@ test_sources_are_the_pinned_commits() {
     local commit
     small_pins
     commit=$(git -C "$NOW/from/openwrt" rev-parse HEAD)
-    # A newer commit on the branch is ignored.
     echo later >"$NOW/from/openwrt/file"
     git -C "$NOW/from/openwrt" -c user.name=t -c user.email=t@example.org commit -qam later
     sources_from
     [ "$(git -C "$NOW/work/tree" rev-parse HEAD)" = "$commit" ] || fail "not the pinned commit"
     [ "$(cat "$NOW/work/tree/file")" = $'one\ntwo\nthree' ] || fail "not the pinned file"
     [ "$(git -C "$NOW/work/feeds/luci" log -1 --format=%s)" = "of luci" ] || fail "no feed luci"
-    # A second run fetches nothing, and needs no server or folder.
+    # A second run needs neither server nor folder.
     rm -rf "$NOW/from"
     said=$(sources_from http://127.0.0.1:1/openwrt.git http://127.0.0.1:1 2>&1) || fail "$said"
     [ -z "$said" ] || fail "a second time it said: $said"
@@ -114,14 +112,14 @@ test_a_missing_commit_is_reported() {
         "--feeds-from"
     [ ! -e "$NOW/work/feeds/luci" ] || fail "half a feed is there"
     [ -d "$NOW/work/tree" ] || fail "a complete download was removed"
-    # With a valid pin, the same command continues.
+    # With a valid pin, the command resumes.
     sed -i "/ luci /s/ 0123[0-9]* / $(git -C "$NOW/from/luci" rev-parse HEAD) /" "$PROFILES/pins"
     said=$(sources_from 2>&1) || fail "$said"
     [[ $said != *openwrt* ]] || fail "openwrt came twice: $said"
     [ -f "$NOW/work/feeds/luci/file" ] || fail "no feed luci"
 }
 
-# patch_of NAME FROM TO NUMBER: adds a patch of openwrt's file.
+# patch_of NAME FROM TO NUMBER: adds a patch that replaces FROM by TO in openwrt's file.
 patch_of() {
     git -C "$NOW/from/openwrt" checkout -q -b "make-$1"
     sed -i "s/$2/$3/" "$NOW/from/openwrt/file"
@@ -144,10 +142,10 @@ test_patches_give_reproducible_commits() {
     sources_from
     [ "$(git -C "$NOW/work/tree" rev-parse HEAD)" = "$head" ] || fail "applied twice"
     rm -rf "$NOW/work"
-    # User and time of the commit do not matter.
+    # Committer and time must not affect the result.
     GIT_COMMITTER_NAME=other GIT_COMMITTER_DATE='@1 +0000' sources_from
     [ "$(git -C "$NOW/work/tree" rev-parse HEAD)" = "$head" ] || fail "another commit"
-    # With a patch removed, patching restarts from the pinned commit.
+    # Without one patch, patching restarts from the pinned commit.
     rm "$PROFILES"/patches/openwrt/0002-*
     sources_from
     [ "$(cat "$NOW/work/tree/file")" = $'one\nzwei\nthree' ] || fail "a removed patch stays"
@@ -177,8 +175,7 @@ test_local_changes_stop_the_command() {
     grep -q mine "$NOW/work/tree/file" || fail "the change is gone"
 }
 
-# OpenWrt writes the Makefile's folder into each package, so the folder must be inside the tree to
-# be the same on every machine.
+# OpenWrt writes the Makefile's folder into packages; inside the tree it is equal on every machine.
 test_our_feed_is_within_the_tree() {
     small_pins
     sources_from
@@ -187,6 +184,6 @@ test_our_feed_is_within_the_tree() {
         fail "$(cat "$NOW/feeds.conf")"
     [ "$(readlink -f "$NOW/work/tree/fastpath/fastpathd/Makefile")" = \
         "$NOW/work/tree/fastpath/fastpathd/Makefile" ] || fail "its Makefiles are elsewhere"
-    # The feed does not make the tree count as modified.
+    # The tree with our feed must not count as modified.
     sources_from
 }

@@ -1,13 +1,13 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Tests against a real OpenWrt tree. Results stay in build/profiles-tree for the next run.
+# Tests with a real OpenWrt tree. The next run reuses build/profiles-tree.
 
 need_tree() {
     [ -f "${OPENWRT_DIR-}/feeds.conf.default" ] ||
         skip "OPENWRT_DIR names no OpenWrt tree${1:+ ($1)}"
 }
 
-# board_ports FILE BOARD: prints the calls of a board.d file that name the board's ports.
+# board_ports FILE BOARD: prints the calls in a board.d file that set the board's ports.
 board_ports() {
     awk -v board="$2" '
         !found && index($0, board) && /[|)]/ { found = 1 }
@@ -49,11 +49,11 @@ test_every_profile_configures() {
     done
 }
 
-# Failures because of missing archives are not counted as defects.
+# Missing archives are not defects of our packages.
 test_our_packages_prepare() {
     local name log tree=$TOP/build/profiles-tree/tree done=0
     need_tree "make package/feeds/fastpath/NAME/{clean,prepare}"
-    # luci-app-fastpath needs the built page.
+    # luci-app-fastpath contains the built page.
     "$TOP/build.sh" page
     configured x86-64
     for name in "$tree"/package/feeds/fastpath/*/; do

@@ -1,16 +1,15 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# The bundle of sources, its bill of materials and the licences.
+# The source bundle, its bill of materials and the licences.
 
 # @runs ./build.sh sources x86-64 --own
-# Makes the bundle of this commit once.
 first() {
     [ -f "$FIRST/sbom.cdx.json" ] || "$TOP/build.sh" sources "$PROFILE" --own --out "$FIRST"
 }
 
 archive() { find "$FIRST" -name "$1-[0-9]*.tar.?z"; }
 
-# Licences allowed in a program under GPL-2.0, and the check that refuses others.
+# Licences that a program under GPL-2.0 may link, and the check that refuses others.
 test_licences_are_compatible() {
     first
     SBOM=$FIRST/sbom.cdx.json LICENCES=$TOP/profiles/sources/licences.mjs \
@@ -22,19 +21,17 @@ test_the_bundle_has_every_file_of_the_commit() {
     (cd "$FIRST" && sha256sum --quiet -c SHA256SUMS)
     [ "$(cd "$FIRST" && find . -type f | wc -l)" = "$(($(wc -l <"$FIRST/SHA256SUMS") + 1))" ]
     [ "$(cat "$FIRST/commit")" = "$(git -C "$TOP" rev-parse HEAD)" ]
-    # Our own archive has exactly the files of the commit.
     rm -rf "$WORK/own"
     mkdir -p "$WORK/own"
     tar -xf "$(archive fastpath)" -C "$WORK/own" --strip-components=1
     diff <(git -C "$TOP" ls-tree -r --name-only HEAD | LC_ALL=C sort) \
         <(cd "$WORK/own" && find . ! -type d -printf '%P\n' | LC_ALL=C sort)
-    # The page is complete, but without source maps.
     tar -tf "$(archive luci-app-fastpath-page)" >"$WORK/page"
     grep -q '/index.html$' "$WORK/page"
     not grep '\.map$' "$WORK/page"
 }
 
-# The second bundle uses another folder, locale, time zone and umask.
+# The second bundle has another folder, locale, time zone and umask.
 # @long
 test_the_bundle_is_reproducible() {
     local clone="$WORK/a clone/of it"
@@ -61,8 +58,8 @@ test_the_bill_of_materials_is_complete() {
         PAGE=$TOP/ui/package-lock.json NPM=$FIRST/npm node --test "$HERE/bill.test.mjs"
 }
 
-# The archive alone suffices for the daemon's crates: CARGO_HOME is empty, and there is no network
-# if this user may remove it.
+# The archive contains all of the daemon's crates: CARGO_HOME is empty and, if namespaces are
+# permitted, there is no network.
 test_the_archive_builds_without_a_network() {
     local alone=() folder
     first
@@ -80,7 +77,7 @@ test_the_archive_builds_without_a_network() {
 }
 
 # @runs ./build.sh sources --archives DIR
-# Packages need the same archives and the lines that name them.
+# Packages need the same archives, and lines with their names and hashes.
 # @long
 test_archives_for_packages_equal_those_of_the_bundle() {
     local archive
@@ -95,7 +92,7 @@ test_archives_for_packages_equal_those_of_the_bundle() {
     grep -qx "PKG_SOURCE:=${archive##*/}" "$WORK/archives/source.mk"
 }
 
-# Without OpenWrt's sources, missing parts are reported with a hint, and nothing is written.
+# Without OpenWrt's sources the command prints a hint and writes nothing.
 test_missing_sources_are_reported() {
     local status=0
     rm -rf "$WORK/nowhere" "$WORK/out"
@@ -107,18 +104,16 @@ test_missing_sources_are_reported() {
     grep -q "feed packages at " "$WORK/said"
     grep -q "archives, in $WORK/nowhere/dl" "$WORK/said"
     grep -q "build.sh firmware $PROFILE" "$WORK/said"
-    # Unknown profiles are refused.
     not "$TOP/build.sh" sources nothing --own >"$WORK/said" 2>&1
     grep -q "unknown profile 'nothing'" "$WORK/said"
-    # A folder that is not a bundle is kept.
     mkdir -p "$WORK/out"
     touch "$WORK/out/kept"
     not "$TOP/build.sh" sources "$PROFILE" --own --out "$WORK/out" >"$WORK/said" 2>&1
     [ -f "$WORK/out/kept" ]
 }
 
-# The archive of a commit has no history and does not depend on how the clone is packed. The steps
-# in docs/sources.md restore the tree.
+# The archive has no history and does not depend on how the clone is packed. docs/sources.md
+# describes the steps.
 test_a_commit_is_restored_from_its_archive() {
     local from=$WORK/from to=$WORK/to commit
     rm -rf "$from" "$from.clone" "$to"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Licences that may be linked into a program under GPL-2.0, and those that the check refuses.
+// Licences that a program under GPL-2.0 may link, and the check that refuses others.
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -75,7 +75,7 @@ test('binds AND closer than OR', () => {
   assert.equal(normal(' MIT/Apache-2.0'), 'MIT OR Apache-2.0');
 });
 
-/** Runs the check on the real bill after CHANGE; returns its status and output. */
+/** Runs the check on the real bill modified by CHANGE; returns exit status and output. */
 function checked(change) {
   const bill = JSON.parse(readFileSync(process.env.SBOM, 'utf8'));
   change(bill.components);

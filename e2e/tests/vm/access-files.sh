@@ -1,14 +1,14 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Tries which files, processes and sockets of the gateway the users of its services can access, and
-# compares the results with docs/ACCESS.md, see access.sh.
+# Access of the services' users to files, processes and sockets, compared with docs/ACCESS.md by
+# access.sh.
 # @inspected
 # shellcheck source=e2e/tests/vm/lib/access.sh
 . "$VM/lib/access.sh"
 
 TRIES=/tmp/e2e-access
 
-# tries ARGUMENTS…: runs access/files.sh on the gateway, as a user if AS is set.
+# tries ARGUMENTS…: runs access/files.sh on the gateway, as the user prefix in AS if set.
 tries() { gw "${AS-} sh $TRIES $*"; }
 to_gateway() {
     # shellcheck disable=SC2016 # expanded on the gateway
@@ -16,34 +16,32 @@ to_gateway() {
     at_the_end "gw rm -f $TRIES"
 }
 
-# named: unifies folder names of Debian and OpenWrt, and names that contain numbers.
+# named: normalises paths that differ between Debian and OpenWrt or contain numbers.
 named() {
     sed -E -e 's#^/(run|tmp/run)/#/var/run/#; s#^/tmp/(log|lib)/#/var/\1/#' \
         -e 's#/[0-9a-f]{16}(/|\t|$)#/HASH\1#; s#/[0-9]+([.]json)?\t#/NUMBER\1\t#' \
         -e 's#^/dev/(tty|pts/|pty)[^\t]*#/dev/tty*#'
 }
-# collapsed: replaces names of temporary files by one name.
+# collapsed: replaces names of temporary files by `*`.
 collapsed() {
     local folders='var/lib/fastpath/rules|var/run/fastpath(/ips|-change)?|var/log/suricata'
     sed -E "s#^/($folders)/[^/\t]+\t#/\1/*\t#"
 }
 
-# Files of the lab and its tests, of Debian but not OpenWrt, and devices that are mere sinks or
-# sources of bytes.
+# Files of the lab, of its tests and of Debian only, and devices without data of the router.
 NOT_SHOWN='^/(tmp|run|tmp/run|var/run|var/log|etc)/(e2e|lab|lock|supervise|triggers|standin)'
 NOT_SHOWN+='|^/(tmp|run|tmp/run|var/run|var/log|etc)/config[.]md5'
 NOT_SHOWN+='|^/(lab|layer|uml|base|disk)/|^/etc/(chatscripts|credstore|gshadow|security|shadow-)'
 NOT_SHOWN+='|^/etc/([.]pwd|ppp/|wireguard)|^/var/lib/(dpkg|systemd|private|libuuid|misc)|^/var/mail'
 NOT_SHOWN+='|^/tmp/[^/]+$|^/dev/(console|full|null|ptmx|random|urandom|zero|tty)|^/usr/s?bin/'
 
-# listed: removes those, and the device files of the lab's own gateway.
+# listed: filters NOT_SHOWN and, in the lab, device files.
 listed() {
     local more='^$'
     is_openwrt </dev/null || more='^/dev/|^/var/tmp$'
     grep -vE "$NOT_SHOWN|$more" | sort -u
 }
 
-# by_folder: converts `PATH TAB RIGHT` to `folder TAB name TAB RIGHT`.
 by_folder() {
     sed -E 's#^(.*[^/]/|/)([^/\t]+/?)\t#\1\t\2\t#; s#^([^\t]+)/\t#\1\t#'
 }
@@ -55,18 +53,16 @@ test_access_to_files() {
     to_gateway
     tries list | listed >"$RUN/access.list"
     has "the list" "$(cat "$RUN/access.list")" /etc/shadow
-    # Leave out files that all four users can only read, except configuration.
+    # Omit files that all four users can only read, except configuration.
     for_each_user on_files |
         awk -F '\t' '!($3 == "read" && $4 == "read" && $5 == "read" && $6 == "read") || /^.etc/' |
         awk -F '\t' '!($3 == "list" && $4 == "list" && $5 == "list" && $6 == "list") || /^.etc/' \
             >"$RUN/access.seen"
-    # Show only some of the files that none of the four can access: the rest depends on the packages
-    # and on features used since boot.
+    # Most files that no user can access depend on packages and recent features, so show only some.
     as_documented files '/proc/sys/net' '/(proc|sys/fs/bpf|etc/fastpath$)'
 }
 
-# processes: prints NAME=PID for a process of each kind, as root sees them. ujail takes the name of
-# the daemon in its jail, but keeps running as root.
+# processes: prints NAME=PID for each kind of process. ujail has the daemon's name but runs as root.
 processes() {
     printf 'init=1 fastpathd=%s ' "$(daemon_pid)"
     # shellcheck disable=SC2016 # expanded on the gateway
@@ -90,8 +86,8 @@ test_access_to_processes() {
     as_documented processes 'process (init|fastpathd)'
 }
 
-# on_sockets USER: prints which sockets the user can reach. Only EACCES means no; any other error,
-# such as a wrong socket type, comes from the socket itself.
+# on_sockets USER: prints which sockets the user can reach. Only EACCES counts as denied; other
+# errors come from the socket itself.
 on_sockets() {
     gw "$(as_user "$1") sh -c $(printf '%q' "$ON_SOCKETS")" <"$RUN/access.list" |
         named | by_folder

@@ -1,7 +1,7 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Tries the rights of each role on the gateway and compares them with docs/ACCESS.md: over HTTP, on
-# ubus, from the networks. Files and sockets are in access-files.sh; lib/access.sh renews the page.
+# Access rights of each role over HTTP, on ubus and from the networks, compared with docs/ACCESS.md.
+# access-files.sh covers files; lib/access.sh regenerates the page.
 # shellcheck source=e2e/tests/vm/lib/access.sh
 . "$VM/lib/access.sh"
 
@@ -19,7 +19,6 @@ test_access_over_http_to_configurations_and_files() {
     {
         gw 'ls /etc/config' |
             node "$VM/access/http.mjs" "$(ubus_url)" packages $(sessions)
-        # Configurations that exist on both kinds of gateway.
         printf '%s\n' dhcp fastpath firewall network rpcd suricata |
             node "$VM/access/http.mjs" "$(ubus_url)" masked $(sessions)
         # shellcheck disable=SC2016 # expanded on the gateway
@@ -39,7 +38,7 @@ test_access_over_http_to_configurations_and_files() {
     as_documented http-files 'fastpath' '(fastpath|/etc|/proc|/var)'
 }
 
-# web_answer SESSION WHAT: prints the response body and its status.
+# web_answer SESSION WHAT: prints the response body and the HTTP status.
 web_answer() {
     local at
     at=$(ubus_url)
@@ -58,16 +57,15 @@ web_answer() {
                 "$at/cgi-bin/cgi-upload"
             ;;
     esac
-    # An event stream would not end.
+    # Limit the time, because an event stream does not end.
     curl -s -m "$(patient 3)" -w '\n%{http_code}' "$@" | tr -d '\0' || true
 }
 
-# web_result SESSION WHAT: prints yes or no.
 web_result() {
     local answer
     answer=$(web_answer "$1" "$2")
     case $answer in
-        # Uploads and ubus over HTTP report refusals with status 200.
+        # Uploads and ubus report refusals with HTTP status 200.
         *'"failure"'* | *'"code":-13'* | *'"code":-32002'*) echo no ;;
         *$'\n'2??) echo yes ;;
         *) echo no ;;
@@ -104,14 +102,14 @@ END
     as_documented web '(backup|upload)' '(GET|backup|download|exec|upload)'
 }
 
-# methods: prints `object method` for all objects; one interface stands for all.
+# methods: prints `OBJECT METHOD` of all objects. One interface represents all.
 methods() {
     post '{"jsonrpc": "2.0", "id": 1, "method": "list", "params": ["*"]}' |
         jq -r '.result | to_entries[] | .key as $o | .value | keys[] | "\($o) \(.)"' |
         awk '/^network[.]interface[.]/ { sub(/[.][^. ]* /, ".wan ") } !seen[$0]++'
 }
 
-# on_ubus USER: prints the results of all methods, and which objects are visible.
+# on_ubus USER: prints the user's result for each method, and which objects are visible.
 on_ubus() {
     gw "$(as_user "$1") sh -c $(printf '%q' "$ON_UBUS")" <<<"$METHODS"
 }
@@ -137,7 +135,7 @@ while read -r object method; do
     esac
     printf "%s\t%s\t%s\n" "$object" "$method" "$result"
 done
-# Notifications arrive once a second.
+# Notifications arrive every second.
 first=$(ubus subscribe fastpath 2>/dev/null </dev/null | head -n 1)
 printf "fastpath\t(subscribe)\t%s\n" "$([ -z "$first" ] && echo no || echo yes)"
 '
@@ -151,7 +149,6 @@ test_access_on_ubus() {
     as_documented ubus 'fastpath'
 }
 
-# addresses_for HOST: prints the IPv4 and IPv6 address of the router for that host.
 addresses_for() {
     case $1 in
         h10) echo 10.10.10.1 2001:db8:10::1 ;;
@@ -160,11 +157,11 @@ addresses_for() {
     esac
 }
 
-# Source port that identifies the datagrams on the gateway.
+# Source port of the test datagrams.
 FROM_PORT=40123
 
-# knock HOST IPV4 IPV6: tries each port from stdin (`tcp PORT`, `udp PORT`): connects, and prints
-# `TCP4 PORT` or similar on success, or sends a datagram.
+# knock HOST IPV4 IPV6: for each `tcp PORT` or `udp PORT` on stdin, connects and prints e.g. `TCP4
+# PORT` on success, or sends a datagram.
 knock() {
     "$1" "
         knock() {
@@ -184,7 +181,7 @@ knock() {
         true"
 }
 
-# record_datagrams: records the datagrams that pass the firewall.
+# record_datagrams: records the source datagrams accepted by the firewall.
 record_datagrams() {
     gw nft -f - <<END
 table inet e2e
@@ -198,14 +195,13 @@ table inet e2e {
 }
 END
 }
-# datagrams: prints UDP4 PORT, or UDP6 PORT, for each recorded datagram.
 datagrams() {
     gw nft -j list set inet e2e passed |
         jq -r '.nftables[].set.elem // [] | .[] | (.elem.val // .).concat |
             "UDP\(if .[0] == "ipv4" or .[0] == 2 then 4 else 6 end) \(.[1])"'
 }
 
-# Tries from the LAN, from a zone that may not reach the router, and from the Internet.
+# Sources: the LAN, a zone that may not reach the router, and the Internet.
 # @core
 test_access_from_the_networks() {
     local host listening seen=$RUN/access.reached

@@ -1,11 +1,9 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# The API over HTTP (JSON-RPC), as pages and scripts use it.
+# The API over HTTP (JSON-RPC).
 
-# code ANSWER: prints the ubus status or the error code.
 code() { jq -c '.error.code // .result[0]' <<<"$1"; }
 
-# guess BROWSER PASSWORD: logs in as viewer with a browser token, and prints the answer.
 guess() { log_in viewer "$2" "$1"; }
 
 # @fault:owner-kept-out
@@ -14,7 +12,7 @@ test_a_known_browser_can_log_in_despite_guesses_of_others() {
     gw rm -f /var/run/fastpath-access.json
     token=$(guess "" look | jq -r '.result[1].browser')
     same "length of its token" "${#token}" 66
-    # State after twenty failed logins of others, which delays the next one by a minute.
+    # Twenty failed logins delay other browsers by a minute.
     # shellcheck disable=SC2016 # expanded on the gateway
     gw 'read -r up _ </proc/uptime
         echo "{\"accounts\": {\"viewer\": {\"failures\": 20, \"last_ms\": ${up%.*}000}}}" \
@@ -63,7 +61,7 @@ test_methods_are_listed_and_can_be_called() {
     done
     same version "$(rpc "$id" fastpath status '{}' | jq -r '.result[1].version')" \
         "$(gw fastpathd --version | cut -d ' ' -f 2)"
-    # The access check comes first, and nobody has a right to a missing method.
+    # The access check comes before the lookup of the method.
     same "code of a method that is not there" "$(code "$(rpc "$id" fastpath fly '{}')")" -32002
     same "code of a flow that is gone" "$(code "$(rpc "$id" fastpath flow '{"id": 1}')")" 4
 }
@@ -127,7 +125,7 @@ test_a_hundred_parallel_clients_are_answered() {
     id=$(session root fastpath)
     body="{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"call\",
         \"params\":[\"$id\",\"fastpath\",\"flows\",{}]}"
-    # curl exits with 28 on a timeout.
+    # curl exits with status 28 on a timeout.
     # shellcheck disable=SC2016 # expanded by the inner shell
     words=$(seq 100 | xargs -P 100 -I '{}' sh -c 'got=$(curl -s -o /dev/null -m "$3" \
         -w "%{http_code}" -H "Content-Type: application/json" -d "$1" "$2"); echo "$got $?"' \
@@ -143,12 +141,12 @@ test_event_stream_ticks_once_a_second() {
     local ticks
     ticks=$(gw_during 8 'ubus subscribe fastpath' | jq -sc '[.[].tick | values | .now_ms]')
     between "ticks in 8 s" "$(jq length <<<"$ticks")" 5 9
-    # By the gateway's own clock, ticks are one second apart.
+    # Uses the gateway's clock, because the machine may run slowly.
     between "milliseconds from the first tick to the last, for each step" \
         "$(jq '(last - first) / (length - 1)' <<<"$ticks")" 900 1250
 }
 
-# uhttpd leaks a connection for each subscriber that disconnects, so nobody may subscribe.
+# uhttpd leaks the connection of each subscriber that disconnects, so nobody may subscribe.
 # @core
 # @fault:subscription-over-http
 test_subscriptions_over_http_are_denied() {

@@ -1,11 +1,11 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# netifd and fw4 carry out changes of /etc/config/network and firewall and touch nothing else. The
-# lab's replacements must behave like OpenWrt's.
+# Changes of /etc/config/network and firewall change only what the configuration says. The lab's
+# scripts for netifd and fw4 must behave like OpenWrt's.
 
-# kernel_state: prints everything that the configuration decides, without counters and without
-# link-local routes, which the kernel adds up to a second after a carrier. Leaves out empty chains,
-# because fw4 flushes its table (b6e5157, ruleset.uc) and keeps the chains of removed zones.
+# kernel_state: prints the state that the configuration determines. Omits counters, link-local
+# routes, which the kernel adds up to a second after carrier, and empty chains, because fw4 keeps
+# chains of removed zones (b6e5157, ruleset.uc).
 kernel_state() {
     gw 'echo "== link"; ip -o -d link show; echo "== vlan"; bridge vlan show
         echo "== addr"; ip -o addr show; echo "== route4"; ip route show
@@ -16,11 +16,11 @@ kernel_state() {
 }
 
 reaches() { "$1" ping -c 1 -W 1 "$2"; }
-apart() { ! reaches "$1" "$2" >/dev/null; }
+isolated() { ! reaches "$1" "$2" >/dev/null; }
 
-# forget_gateway: clears the hosts' ARP entries of the gateway. On another bridge an address has
-# another MAC. A host ignores ARP updates for a second after an entry was made, and would then keep
-# the old MAC for half a minute.
+# forget_gateway: flushes the hosts' neighbour entries of the gateway, because another bridge has
+# another MAC. Hosts ignore ARP updates for a second after creating an entry, and would then use the
+# old MAC for half a minute.
 forget_gateway() {
     local host
     for host in h10 h11 h20; do "$host" ip neigh flush all; done
@@ -61,12 +61,12 @@ test_a_reload_without_changes_does_nothing() {
     local before
     before=$(kernel_state)
     gw "$RELOAD reload network firewall"
-    # The lab's own gateway reports the planned commands.
+    # The lab's script reports the commands that it has planned.
     same "plan" "$(gw '[ ! -d /run/lab/network ] || cat /run/lab/network/plan')" ""
     soon 10 as_before "$before"
 }
 
-# as_before STATE: compares with the current state; fw4 reloads later than netifd.
+# as_before STATE: compares with the current state. Retry it, because fw4 reloads after netifd.
 as_before() { diff -U 1 <(echo "$1") <(kernel_state); }
 
 test_reload_config_reloads_only_changed_configurations() {
@@ -98,9 +98,9 @@ config dhcp 'guest'
     h30_port lease
     soon 10 reaches h30 203.0.113.1
     has "lease" "$(h30 ip -4 addr show dev eth0)" "inet 10.10.30."
-    soon 5 apart h30 10.10.10.10
+    soon 5 isolated h30 10.10.10.10
     soon 5 nothing_at h30 10.10.10.1 80
-    soon 5 apart h10 "$(h30 "ip -4 -o addr show dev eth0 | sed 's/.*inet //; s,/.*,,'")"
+    soon 5 isolated h10 "$(h30 "ip -4 -o addr show dev eth0 | sed 's/.*inet //; s,/.*,,'")"
     bytes_grow "$port" "$(conntrack_bytes "$port" | cut -d ' ' -f 2)" ||
         soon 10 offloaded "$port"
     configuration_back
@@ -126,7 +126,6 @@ filtering br-iot 0"
     soon 10 reaches h10 10.10.20.10
 }
 
-# per_vlan_bridges: prints the network configuration of a router without a VLAN-aware bridge.
 per_vlan_bridges() {
     gw cat /etc/config/network | awk '
         /^config/ { keep = !/bridge-vlan/ }
@@ -147,19 +146,18 @@ END
 }
 
 test_device_options_are_applied() {
-    # netifd disables IPv6 on each port of a bridge.
     same "disable_ipv6 of lan2" "$(gw cat /proc/sys/net/ipv6/conf/lan2/disable_ipv6)" 1
     add_config network <<<"
 config device
 	option name 'lan2'
 	option mtu '1600'
 	option gro '0'"
-    # netifd recreates the port asynchronously, after the reload has returned.
+    # netifd recreates the port after the reload has returned.
     soon 10 gw 'ip link show lan2 | grep -q "mtu 1600"'
     soon 10 gw 'ethtool -k lan2 | grep -q "generic-receive-offload: off"'
     configuration_back
     soon 10 gw 'ip link show lan2 | grep -q "mtu 1500"'
-    # netifd applies GRO, but only reverts it when it recreates the port.
+    # netifd reverts GRO only when it recreates the port.
     gw ethtool -K lan2 gro on
 }
 

@@ -5,7 +5,6 @@
 # shellcheck source=e2e/tests/vm/lib/changes.sh
 . "$VM/lib/changes.sh"
 
-# noted: prints the log lines about changes.
 noted() { gw 'cat /var/log/*.log /var/log/messages 2>/dev/null; logread 2>/dev/null; true'; }
 
 # @core
@@ -47,7 +46,6 @@ test_an_unconfirmed_change_expires_and_is_rolled_back() {
     root=$(session root fastpath)
     id=$(applied "$root" "$(guest 31)" '{"seconds": 5}')
     if unchanged >/dev/null; then fail "nothing was applied"; fi
-    # Without a confirmation the change is rolled back.
     soon 12 unchanged
     state_is "$root" "$id" expired || fail "it has not expired"
     refusal gone "$root" confirm "{\"id\": $id}"
@@ -69,12 +67,11 @@ test_only_one_of_two_administrators_can_apply() {
     refusal pending "$second" apply "$(with "$(guest 33)")"
     same who "$(jq -r .error.user <<<"$ANSWER")" root
     between "since when" "$(jq -r .error.left_s <<<"$ANSWER")" 30 60
-    # The session of the first administrator ends; the same user can confirm with another session.
+    # Another session of the same user can confirm after the first session has ended.
     rpc "$first" session destroy '{}' >/dev/null
     waits "$second" "$id" || fail "the change went with the session"
     change "$second" revert "{\"id\": $id}" >/dev/null
     unchanged || fail "not as before"
-    # Two simultaneous calls: one is refused.
     first=$(session root fastpath)
     change "$first" apply "$(with "$(guest 30)" '{"seconds": 30}')" >"$RUN/change.1" &
     change "$second" apply "$(with "$(guest 33)" '{"seconds": 30}')" >"$RUN/change.2" &
@@ -101,8 +98,7 @@ test_a_viewer_cannot_change_anything() {
         answer=$(rpc "$NOBODY" fastpath.change "$method" '{}')
         same "$method by nobody" "$(jq -c .error.code <<<"$answer")" -32002
     done
-    # The configuration contains addresses of rule sources with passwords, which fastpath.change
-    # masks.
+    # Rule source URLs contain passwords. fastpath.change masks them; `uci get` would not.
     answer=$(rpc "$viewer" uci get '{"config": "fastpath"}')
     same "uci get by a viewer" "$(jq -c .error.code <<<"$answer")" -32002
     for method in add set delete order apply confirm rollback revert commit; do
@@ -113,13 +109,12 @@ test_a_viewer_cannot_change_anything() {
     unchanged || fail "a viewer changed something"
 }
 
-# reading KIND VALUES: prints edits with a firewall section that makes fw4 read a file.
 reading() {
     jq -nc --arg k "$1" --argjson v "$2" \
         '[{config: "firewall", op: "add", type: $k, section: "reading", values: $v}]'
 }
 
-# nft cannot parse the marker line and would quote it in an error message.
+# nft cannot parse the marker and would quote it in an error message.
 # @core
 # @fault:check-reads-files
 test_a_check_reveals_no_contents_of_files() {
@@ -146,7 +141,7 @@ test_a_check_reveals_no_contents_of_files() {
         lacks "the answer to $edits" "$ANSWER" 'marker'
     done
     lacks "the log" "$(noted)" 'marker'
-    # A file that is already included may be invalid; its lines must not be in the answer either.
+    # An existing include may be invalid, too; the answer must not quote it.
     gw "printf 'config include\n\toption type nftables\n\toption path /etc/marked\n' \
         >>/etc/config/firewall"
     answer=$(change "$root" check "$(with "$(guest 30)")")
@@ -157,7 +152,7 @@ test_a_check_reveals_no_contents_of_files() {
     unchanged || fail "a check changed something"
 }
 
-# uci ignores such files, which an editor or a backup may leave.
+# uci ignores folders in /etc/config, which a backup may leave behind.
 # @fault:folder-in-config
 test_a_folder_in_etc_config_does_not_bypass_the_check_of_rules() {
     local answer
@@ -194,18 +189,17 @@ test_secrets_are_masked_and_restored() {
         same "readable for others" "$(gw "find /etc/fastpath /var/run/fastpath-change \
             -perm /077 2>/dev/null | grep changes; true")" ""
     done
-    # The masked edits of an undo restore the secret that they do not show.
+    # The edits of an undo contain masked secrets, which apply restores.
     id=$(applied "$root" "$(change "$root" undo "{\"id\": $id}" | jq -c .edits)")
     change "$root" confirm "{\"id\": $id}" >/dev/null
     has "the file" "$(gw cat /etc/config/network)" "$word"
     gw 'cp /run/e2e/kept/network /etc/config/network'
 }
 
-# Each option is valid, but fw4 ignores the rule: its family and address contradict each other.
+# fw4 ignores this rule, because its family contradicts its address.
 NO_RULE='[{"config": "firewall", "op": "add", "type": "rule", "id": "rule", "values": {"name": "x",
     "src": "lan", "family": "ipv4", "src_ip": "2001:db8::1", "target": "ACCEPT"}}]'
 
-# bad CODE EDITS: fails unless the change is refused with this problem and nothing changes.
 bad() {
     refusal invalid "$ROOT" apply "$(with "$2")"
     same "problem of $2" "$(jq -r '.error.problems[0].code' <<<"$ANSWER")" "$1"
@@ -246,7 +240,7 @@ test_bad_input_changes_nothing() {
     refusal edit "$ROOT" apply "$(with "$(edited dmz '{"a": "b"}')")"
     refusal gone "$ROOT" undo '{"id": 999999}'
     unchanged || fail "something was changed"
-    # Quotes and Unicode are valid and arrive unchanged.
+    # Quotes and Unicode are valid and must be stored unchanged.
     local id name="it's \"ümläut\" \\\\ #1; \$(reboot)"
     id=$(applied "$ROOT" "$(jq -nc --arg n "$name" '[{config: "network", op: "set", section: "iot",
         values: {service: $n}}]')" '{"seconds": 30}')
@@ -256,12 +250,12 @@ test_bad_input_changes_nothing() {
     unchanged || fail "not as before"
 }
 
-# asked_by_h10 METHOD ARGUMENTS: calls as an administrator at h10, in VLAN 10 behind lan1.
+# asked_by_h10 METHOD ARGUMENTS: calls fastpath.change as an administrator at h10 (VLAN 10, lan1).
 asked_by_h10() {
     local body
     body=$(jq -nc --arg s "$ROOT" --arg m "$1" --argjson a "$2" '{jsonrpc: "2.0", id: 1,
         method: "call", params: [$s, "fastpath.change", $m, $a]}')
-    # The host's shell parses the arguments a second time.
+    # Quote for the host's shell.
     h10 curl -sS -m "$(patient 3)" -d "'$body'" http://10.10.10.1/ubus | jq -c '.result[1] // .error'
 }
 
@@ -281,7 +275,7 @@ test_a_change_that_disconnects_its_administrator_is_rolled_back() {
     answer=$(asked_by_h10 apply "$edits")
     same "without being sure" "$(jq -r .error.code <<<"$answer")" cuts
     unchanged || fail "it was applied all the same"
-    # A port of another host does not disconnect the caller.
+    # A change of another host's port does not disconnect the caller.
     answer=$(asked_by_h10 check "$(with "$(edited "$vlan" '{"ports": ["lan1:u*"]}')" \
         '{"via": "10.10.10.1"}')")
     same "no cut" "$(jq -c .cuts <<<"$answer")" '[]'
@@ -296,12 +290,12 @@ test_a_change_that_disconnects_its_administrator_is_rolled_back() {
 # @fault:rpcd-restarted
 test_a_pending_change_expires_after_a_restart_of_rpcd() {
     local root id
-    # Checked before any change, because a skip would leave a change pending.
+    # Skip before applying, because a skip leaves changes pending.
     ! gw 'grep -qx procd /proc/1/comm' || skip "rpcd and uhttpd of OpenWrt do not outlive ubusd"
     keep
     root=$(session root fastpath)
     id=$(applied "$root" "$(guest 30)" '{"seconds": 6}')
-    # rpcd loses its timer; the process that watches the change keeps running.
+    # rpcd loses its timer, but the process that watches the change survives.
     restart_broker
     soon 60 unchanged
     soon 60 answers_again
@@ -317,18 +311,17 @@ test_a_power_cut_rolls_back_a_pending_change() {
     root=$(session root fastpath)
     id=$(applied "$root" "$(guest 30)" '{"seconds": 600}')
     has "the new configuration" "$(gw cat /etc/config/network)" 10.10.30.1
-    power_goes_and_comes || return
+    cycle_power || return
     unchanged || fail "the configuration from before is not back"
     if gw ip link show br-lan.30; then fail "the network was made from the other one"; fi
     soon 20 answers_again
     root=$(session root fastpath)
     state_is "$root" "$id" power-cut || fail "not noted: $(change "$root" list '{}')"
-    # The change is reverted before logd runs, which reads the kernel log later.
+    # Boot reverts the change before logd has read the kernel log.
     has "the log" "$(gw dmesg)" "fastpath-change: change $id of root: power-cut"
     good_state
 }
 
-# A confirmation guarantees that the old files do not return.
 test_a_confirmed_change_survives_a_power_cut() {
     local root id
     keep
@@ -336,7 +329,7 @@ test_a_confirmed_change_survives_a_power_cut() {
     root=$(session root fastpath)
     id=$(applied "$root" "$(guest 30)" '{"seconds": 600}')
     same "how it ended" "$(change "$root" confirm "{\"id\": $id}" | jq -r .state)" confirmed
-    power_goes_and_comes || return
+    cycle_power || return
     has "the configuration that was confirmed" "$(gw cat /etc/config/network)" 10.10.30.1
     gw '! test -e /etc/fastpath/changes/pending.json' || fail "it still waits"
     soon 20 answers_again
@@ -349,7 +342,6 @@ test_a_confirmed_change_survives_a_power_cut() {
     good_state
 }
 
-# open_wan: prints edits that accept packets to the router from the WAN.
 open_wan() {
     local zone
     zone=$(change "$ROOT" get '{"configs": ["firewall"]}' |
@@ -377,8 +369,7 @@ test_an_exposure_to_the_internet_needs_consent_by_name() {
     unchanged || fail "not as before"
 }
 
-# reaches_page: succeeds if h20 reaches the page, although its zone rejects connections to the
-# router.
+# reaches_page: succeeds if h20, whose zone may not reach the router, reaches the page.
 reaches_page() { h20 curl -s -m 2 -o /dev/null http://10.10.20.1:8099/; }
 
 test_a_redirect_to_the_router_is_reported_as_an_exposure() {
@@ -396,17 +387,15 @@ test_a_redirect_to_the_router_is_reported_as_an_exposure() {
     done
 }
 
-# in_force SESSION WORD: succeeds if the pending change's `in_force` has this value.
 in_force() { [ "$(change "$1" pending '{}' | jq -r .pending.in_force)" = "$2" ]; }
 
 test_a_pending_change_reports_whether_it_is_in_force() {
     local id change
-    # Without its state file fw4 refuses every reload, also during the clean-up.
+    # Restore fw4's state file even after a failure: without it, fw4 refuses every reload.
     trap 'gw "[ ! -e /run/e2e/fw4.state ] || mv /run/e2e/fw4.state /var/run/fw4.state"' EXIT
     id=$(session root fastpath)
     change=$(applied "$id" "$(guest 30)" '{"seconds": 600}')
     soon 20 in_force "$id" true
-    # The VLAN is removed from the port with other commands, which the daemon must notice.
     gw bridge vlan del dev lan3 vid 30
     soon 5 in_force "$id" false
     gw bridge vlan add dev lan3 vid 30
@@ -419,7 +408,7 @@ test_a_pending_change_reports_whether_it_is_in_force() {
     change "$id" revert "{\"id\": $change}" >/dev/null
 }
 
-# A record of a failing medium is reported and moved aside, and does not block later changes.
+# A corrupt record is reported and moved aside.
 # @fault:record-broken
 test_a_broken_record_does_not_block_later_changes() {
     local root id

@@ -43,7 +43,7 @@ END
     has "our rules" "$(gw nft list table inet fastpath)" "web of the isp"
 }
 
-# carried VLAN PPPOE: configures which kinds of devices may be offloaded.
+# carried VLAN PPPOE: configures whether flows over VLAN and PPPoE devices may be offloaded.
 carried() {
     configure <<END
 config fastpath 'main'
@@ -53,7 +53,7 @@ config fastpath 'main'
 END
 }
 
-# h20 is reached through VLAN devices only, the ISP through a VLAN device and PPPoE.
+# The path to h20 has only VLAN devices; the path to the ISP also has a PPPoE device.
 test_vlan_and_pppoe_options_restrict_offloading() {
     local internet inside
     internet=$(fresh_port)
@@ -73,7 +73,7 @@ test_vlan_and_pppoe_options_restrict_offloading() {
     soon 10 on_path flowtable --proto tcp --text "$internet"
 }
 
-# The exclusion that the page's switch for IPv6 writes.
+# The page's IPv6 switch writes this exclusion.
 test_an_exclusion_can_cover_all_of_ipv6() {
     local port other
     configure <<'END'
@@ -91,7 +91,6 @@ END
     download h10 "$other" "$ISP_4"
     soon 10 on_path slow/excluded --proto tcp --text "$port"
     soon 10 on_path flowtable --proto tcp --text "$other"
-    # An exclusion applies to new flows and ends with its section.
     configure <<<"config fastpath 'main'
 	option engine 'flowtable'"
     port=$((port + 2))
@@ -118,7 +117,7 @@ END
     same "process of the daemon" "$(daemon_pid)" "$pid"
 }
 
-# A missing device is reported with a reason, not as an error, because it may appear later.
+# A missing device may appear later, so it is a reason and not an error.
 test_a_missing_device_is_reported_without_an_error() {
     configure <<'END'
 config fastpath 'main'
@@ -143,7 +142,6 @@ test_the_check_of_a_file_names_its_error() {
     has "the error" "$answer" "line 2"
 }
 
-# first_packets ENGINE NUMBER: configures how many packets of each flow stay on the slow path.
 first_packets() {
     configure <<END
 config fastpath 'main'
@@ -154,16 +152,16 @@ END
     soon 10 counts_to "$2"
 }
 
-# counts_to NUMBER: succeeds once the rules for the first packets are in force and no renewal of the
-# table is due; renewals are at most once a second.
+# counts_to NUMBER: succeeds once the rules for first packets are in force and no renewal of the
+# table is due. Renewals happen at most once per second.
 counts_to() {
     gw nft list chain inet fastpath fastpath | grep -q "packets < $1 " &&
         unchanged our_table && unchanged our_table
 }
 
-# slow_packets PORT: prints the packets of that conversation in the forward hook, counted since
-# `count_slow`. Start counting before the configuration: foreign rules renew the flowtable, and
-# flows must then pass in both directions again.
+# slow_packets PORT: prints the flow's packets in the forward hook after `count_slow`. Call
+# count_slow before configuring: foreign rule changes renew the flowtable, and flows must then pass
+# again in both directions.
 count_slow() {
     change_rules <<END
 table inet e2e {
@@ -180,7 +178,7 @@ slow_packets() {
         { read -r there back && echo $((there + back)); }
 }
 
-# The flow has 50 datagrams a second and their echoes.
+# The flow has 50 datagrams per second and their echoes.
 # @core
 test_first_packets_take_the_slow_path() {
     local port
@@ -193,7 +191,7 @@ test_first_packets_take_the_slow_path() {
     same "packets on the slow path" "$(slow_packets)" 40
 }
 
-# The daemon adds an entry after packets have passed, so a few more may take the slow path.
+# The daemon adds the eBPF entry later, so some more packets take the slow path.
 test_first_packets_take_the_slow_path_before_ebpf() {
     local port seen
     port=$(fresh_port)
@@ -208,7 +206,6 @@ test_first_packets_take_the_slow_path_before_ebpf() {
     note "$seen packets on the slow path"
 }
 
-# The exclusion ends after its packets, and does not apply to other flows.
 test_an_exclusion_can_keep_only_first_packets_slow() {
     local port other
     port=$(fresh_port) other=$(fresh_port)

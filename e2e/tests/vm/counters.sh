@@ -1,12 +1,10 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Compares counted bytes with sent bytes.
+# Counted bytes compared with sent bytes.
 
-# Bytes that `pour` sends.
 POURED=33554432
 
-# agrees PORT: succeeds if kernel and daemon report equal bytes; the daemon reads them once a
-# second.
+# agrees PORT: succeeds if kernel and daemon count the same bytes. The daemon reads every second.
 agrees() {
     local kernel daemon
     kernel=$(conntrack_bytes "$1")
@@ -17,23 +15,21 @@ agrees() {
 
 received() { peers grep -q received /tmp/e2e/drink.log; }
 
-# adds_up WHAT BYTES PACKETS: allows 20 bytes of IPv4 and 32 of TCP per packet in addition to the
-# file.
+# adds_up WHAT BYTES PACKETS: checks the bytes, which include headers per packet (20 IPv4, 32 TCP).
 adds_up() {
     local wanted=$((POURED + $3 * 52))
     between "$1: $2 bytes in $3 packets of $wanted expected, times" \
         "$(awk "BEGIN { print $2 / $wanted }")" 0.99 1.01
 }
 
-# carried: prints the bytes of the flowtable, and of all other paths.
+# carried: prints the bytes forwarded by the flowtable and by all other paths.
 carried() {
     said '.paths | "\(.flowtable.bytes) \(del(.flowtable) | map(.bytes) | add)"' status
 }
 
-# Succeeds if nothing was forwarded in the last ten seconds, so that earlier tests do not count.
 nothing_recent() { says '.ratio.now == null' status; }
 
-# Compares 32 MiB from a host to h10 while the connection exists and afterwards.
+# Sends 32 MiB to h10; counts must agree while the connection exists and after it.
 # @each h20
 # @each isp @core
 test_bytes_agree_for_a_file_from() {
@@ -52,7 +48,6 @@ test_bytes_agree_for_a_file_from() {
     end pour
     soon 10 on_path ended --proto tcp --text "$port"
     read -r after others < <(carried)
-    # The first packets of the connection take the slow path.
     between "bytes carried by the flowtable" $((after - before)) \
         $((POURED * 97 / 100)) $((POURED * 110 / 100))
     between "bytes carried by other paths" $((others - slow)) 0 $((POURED * 5 / 100))
@@ -68,7 +63,7 @@ test_offload_ratio_of_the_last_ten_seconds() {
     soon 12 nothing_recent
 }
 
-# The connection ends with the file; its bytes remain in the sums.
+# The bytes of an ended connection stay in the totals.
 test_bytes_of_an_ended_ipv6_connection_stay_counted() {
     local port before after bytes
     port=$(fresh_port)
@@ -76,7 +71,7 @@ test_bytes_of_an_ended_ipv6_connection_stay_counted() {
     same "size of the file" "$(h10 "curl -gsS -o /dev/null -w '%{size_download}' \
         --local-port $port http://[$ISP_6]/32.bin")" "$POURED"
     read -r _ bytes <<<"$(conntrack_bytes "$port")"
-    # Each segment has at most 1380 bytes, plus 40 of IPv6 and 32 of TCP.
+    # Segments have at most 1380 bytes, plus 40 of IPv6 and 32 of TCP.
     between "bytes in conntrack" "$bytes" "$POURED" $((POURED * 106 / 100))
     soon 5 agrees "$port"
     after=$(said .paths.flowtable.bytes status)

@@ -1,6 +1,6 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# CPU plans with at least four CPUs; two CPUs inspect (LAB_SMP=4).
+# CPU plans with four CPUs, two of which inspect (LAB_SMP=4).
 # @four
 
 # shellcheck source=e2e/tests/vm/lib/cpus.sh
@@ -14,13 +14,13 @@ test_configured_cpus_are_used() {
     same "workers" "$(planned '.queues | map(.cpu) | join(" ")')" "0 1"
 }
 
-# wrong_threads SPREAD: prints the packets of 24 busy connections that reached another worker than
-# their flow's.
+# wrong_threads SPREAD: prints how many packets of 24 connections another worker got than the
+# flow's.
 wrong_threads() {
     local i host server
     in_line "	option spread '$1'
 	option default 'always'"
-    # The addresses select the queue; with that many pairs a single queue is unlikely.
+    # Addresses select the queue; several address pairs are unlikely to share one.
     i=0
     for _ in 1 2 3; do
         for host in h10 h11; do

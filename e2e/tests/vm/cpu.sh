@@ -1,6 +1,6 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# CPU plans with at least two CPUs: some forward, others inspect, none does both.
+# CPU plans with two CPUs: one forwards, the other inspects.
 
 # shellcheck source=e2e/tests/vm/lib/cpus.sh
 . "$VM/lib/cpus.sh"
@@ -9,8 +9,7 @@ PLAN_OFF="
 config cpu 'cpu'
 	option enabled '0'"
 
-# given_back: succeeds if no plan is in force and all previous values are restored.
-given_back() {
+cpu_restored() {
     says '.active | not' cpu && gw test ! -e /var/run/fastpath/cpu.found
 }
 
@@ -20,13 +19,12 @@ test_plan_is_in_force() {
     in_force ""
 }
 
-# Switching the plan off restores the previous values.
 # @qemu: a user-mode machine has one CPU
 test_previous_affinities_are_restored() {
     local before
     several_cpus 2
     protect "$PLAN_OFF"
-    soon 15 given_back
+    soon 15 cpu_restored
     before=$(affinities)
     in_force ""
     [ "$(affinities)" != "$before" ] || fail "the plan changes nothing here"
@@ -40,12 +38,12 @@ affinities() {
 }
 affinities_are() { [ "$(affinities)" = "$1" ]; }
 
-# OpenWrt's service writes its own masks on every interface event.
+# OpenWrt's packet steering writes its own masks on every interface event.
 # @qemu: a user-mode machine has one CPU
 test_packet_steering_does_not_override_the_plan() {
     several_cpus 2
     protect "$PLAN_OFF"
-    soon 15 given_back
+    soon 15 cpu_restored
     gw 'cp /etc/config/network /run/e2e/network
         sed -i "s/option packet_steering .*/option packet_steering 2/" /etc/config/network
         /etc/init.d/packet_steering reload'
@@ -59,8 +57,8 @@ test_packet_steering_does_not_override_the_plan() {
     says '.steering.taken_over' cpu
     protect "$PLAN_OFF"
     soon 15 rps_is wan "$(all_cpus)"
-    # Before that the service does nothing, and its masks would remain for later tests.
-    soon 15 given_back
+    # packet_steering is inactive while a plan is in force; later tests need its masks.
+    soon 15 cpu_restored
     gw 'cp /run/e2e/network /etc/config/network; /etc/init.d/packet_steering reload'
     soon 5 rps_is wan 0
 }

@@ -1,14 +1,13 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# A full disk and a read-only disk, at each file that our programs write.
+# Full and read-only disks, for every file that our programs write.
 
 # shellcheck source=e2e/tests/vm/lib/changes.sh
 . "$VM/lib/changes.sh"
 
-# A small change; other tests use changes that need one more block each.
+# Small change; the edits of other tests need a block more each.
 SMALL=$(edited lan '{"metric": "7"}')
 
-# fill_disk [KIB]: fills the disk except for KIB.
 fill_disk() {
     at_the_end free_disk
     # shellcheck disable=SC2016 # expanded on the gateway
@@ -20,7 +19,6 @@ fill_disk() {
 }
 free_disk() { gw 'rm -f /root/e2e.full /root/e2e.room; sync'; }
 
-# no_room: fails unless writes fail.
 no_room() { ! gw 'echo 1 >/root/e2e.try' 2>/dev/null || fail "there is room on the disk"; }
 
 read_only() {
@@ -30,7 +28,6 @@ read_only() {
 }
 writable() { gw 'busybox mount -o remount,rw /; rm -f /root/e2e.try'; }
 
-# works: fails unless daemon, WAN and page work.
 works() {
     says true status || fail "no answer of the daemon: $1"
     internet || fail "no Internet access: $1"
@@ -39,7 +36,6 @@ works() {
 
 nothing_waits() { [ "$(change "$1" pending '{}' | jq -c .pending)" = null ]; }
 
-# refused_with TEXT: fails unless apply is refused with TEXT and nothing changes.
 refused_with() {
     refusal failed "$ROOT" apply "$(with "$SMALL")"
     has "the refusal" "$ANSWER" "$1"
@@ -56,7 +52,7 @@ test_an_apply_on_a_full_disk_changes_nothing() {
     fill_disk
     no_room
     refused_with "No space left"
-    # Each amount makes a different write fail.
+    # Each amount of free space makes a different write fail.
     for kib in 4 8 16 32; do
         free_disk
         fill_disk "$kib"
@@ -68,7 +64,7 @@ test_an_apply_on_a_full_disk_changes_nothing() {
             has "the configuration of an applied change" "$(gw cat /etc/config/network)" 10.10.30.1
             change "$ROOT" revert "{\"id\": $id}" >/dev/null
         }
-        # A revert that failed on the full disk is retried.
+        # The daemon retries a revert that failed on the full disk.
         soon 5 nothing_waits "$ROOT"
         soon 5 unchanged
     done
@@ -77,7 +73,6 @@ test_an_apply_on_a_full_disk_changes_nothing() {
     unchanged || fail "not as before"
 }
 
-# pending_without_room: leaves a change pending on a full disk; sets ID.
 pending_without_room() {
     keep
     ROOT=$(session root fastpath)
@@ -107,7 +102,6 @@ test_a_change_is_rolled_back_once_the_disk_has_space() {
     free_disk
     soon 10 nothing_waits "$ROOT"
     soon 10 unchanged
-    # The change expires without any call.
     id=$(applied "$ROOT" "$SMALL" '{"seconds": 5}')
     fill_disk
     never 8 state_is "$ROOT" "$id" confirmed
@@ -139,7 +133,7 @@ test_logins_work_on_a_full_disk() {
     gw '[ ! -e /etc/fastpath/access.key ] || mv /etc/fastpath/access.key /run/e2e/'
     fill_disk
     no_room
-    # There is no space to create the key of browser tokens.
+    # The key for browser tokens cannot be created.
     works "without room for a key"
     same "files of the key" "$(gw 'ls /etc/fastpath | grep access || true')" ""
     free_disk
@@ -176,7 +170,7 @@ test_changes_on_a_read_only_disk_are_refused() {
     has "the message" "$said" "ead-only"
     writable
     gw fastpathctl engine flowtable >/dev/null
-    # During the countdown, a confirmation must keep its promise after the fault.
+    # A confirmed change must stay in force even if the disk fails during the countdown.
     id=$(applied "$ROOT" "$SMALL" '{"seconds": 20}')
     read_only
     state=$(change "$ROOT" confirm "{\"id\": $id}" | jq -r '.state // .error.code')

@@ -1,14 +1,13 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# The doctor's checks of CPUs, kernel and system. Defects are caused on the gateway, or simulated by
-# files in a private mount namespace where they would need another machine.
+# The doctor's checks of CPUs, kernel and system. Defects that need another machine are simulated
+# with bind mounts in a private mount namespace.
 
 # shellcheck source=e2e/tests/vm/lib/examination.sh
 . "$VM/lib/examination.sh"
 # shellcheck source=e2e/tests/vm/lib/cpus.sh
 . "$VM/lib/cpus.sh"
 
-# loud: prints the findings above info in the groups of this file.
 loud() {
     gw 'fastpathctl --json doctor || true' | jq -c '[.findings[] |
         select(.group | IN("cpu", "ips", "system")) | select(.severity | IN("ok", "info") | not)]'
@@ -21,7 +20,7 @@ test_a_healthy_gateway_has_no_findings() {
     soon 30 all_silent
 }
 
-# The daemon forwards a method of its own to rpcd, which its user may call.
+# The daemon's method calls rpcd, which the daemon's user may do.
 test_the_daemon_forwards_a_run_to_the_doctor() {
     local group=/usr/share/rpcd/acl.d/e2e.json id
     gw "cat >$group" <<<'{"e2e": {"read": {"ubus": {"fastpath": ["doctor"]}}}}'
@@ -39,7 +38,7 @@ test_the_daemon_forwards_a_run_to_the_doctor() {
 test_a_stopped_daemon_is_found_and_started() {
     gw /etc/init.d/fastpathd stop
     soon 10 finds system-daemon error "fastpath status"
-    # Checks that need the daemon report that they could not run; none reports ok.
+    # Checks that need the daemon report unknown, never ok.
     same "exit status without the daemon" "$(gw 'fastpathctl doctor >/dev/null; echo $?')" 2
     apply_fix system-daemon
     soon 30 engine_is flowtable
@@ -66,10 +65,10 @@ test_an_invalid_configuration_file_is_found() {
     '
 }
 
-# given HASH NAME: sets an account's password; an empty hash means no password.
+# given HASH NAME: sets an account's password hash; an empty hash means no password.
 given() { gw "sed -i 's|^$2:[^:]*:|$2:$1:|' /etc/shadow"; }
 
-# shown SESSION ID: prints the doctor's finding for that caller.
+# shown SESSION ID: prints the check's findings as shown to this session.
 shown() {
     rpc "$1" fastpath.doctor run "{\"checks\": [\"$2\"], \"sample_ms\": 0}" |
         jq -c '.result[1].findings'
@@ -84,7 +83,6 @@ test_an_account_without_a_password_is_found() {
     keep /etc/shadow
     given "" viewer
     finds system-password error viewer
-    # A viewer does not learn which account is affected.
     found=$(shown "$viewer" system-password)
     has "the viewer's answer" "$found" '"severity":"unknown"'
     lacks "the viewer's answer" "$found" '/etc/shadow'
@@ -107,12 +105,12 @@ test_insecure_web_logins_are_found() {
     well system-sessions
     well system-login
     keep /etc/config/rpcd /usr/share/rpcd/acl.d/unauthenticated.json
-    # The last section is the viewer's.
+    # The last section is the viewer's login.
     gw "printf '\tlist read luci-base\n' >>/etc/config/rpcd"
     finds system-sessions warning viewer
     has "root's answer" "$(shown "$root" system-sessions)" '"severity":"warning"'
     has "the viewer's answer" "$(shown "$viewer" system-sessions)" '"severity":"unknown"'
-    # An upgrade of rpcd's package has this effect.
+    # Upgrades of rpcd's package reopen the login method.
     gw /usr/libexec/fastpath-rpcd login open
     finds system-login warning "session login"
     gw /usr/libexec/fastpath-rpcd login close
@@ -121,9 +119,9 @@ test_insecure_web_logins_are_found() {
     well system-login
 }
 
-# health_tells CODE LEVEL, health_is_silent_about CODE: check the daemon's own findings.
-health_tells() { says ".health | any(.code == \"$1\" and .level == \"$2\")" status; }
-health_is_silent_about() { says ".health | all(.code != \"$1\")" status; }
+# health_reports CODE LEVEL, health_lacks CODE: check the daemon's health findings.
+health_reports() { says ".health | any(.code == \"$1\" and .level == \"$2\")" status; }
+health_lacks() { says ".health | all(.code != \"$1\")" status; }
 
 # @finds:system-no-filter @finds:system-wan-open
 test_services_open_to_the_wan_are_found() {
@@ -135,10 +133,10 @@ test_services_open_to_the_wan_are_found() {
     gw "sed -i '/option name .wan.\$/,/option input/s/REJECT/ACCEPT/' /etc/config/firewall
         /etc/init.d/fastpathd reload"
     finds system-wan-open error dropbear
-    soon 5 health_tells system-wan-open error
+    soon 5 health_reports system-wan-open error
     kept
     gw /etc/init.d/fastpathd reload
-    soon 5 health_is_silent_about system-wan-open
+    soon 5 health_lacks system-wan-open
     gw 'cat >>/etc/config/firewall' <<'END'
 
 config rule
@@ -156,13 +154,13 @@ END
 # @finds:system-clock
 test_a_wrong_clock_is_found() {
     local found
-    # Set the clock to 2001 and check in one command, so that few other programs see it.
+    # Change the clock and check in one command, so that few other programs see the year 2001.
     # shellcheck disable=SC2016 # expanded on the gateway
     found=$(gw 'now=$(date +%s); busybox date -s @946684800 >/dev/null
         fastpathctl --json doctor --check system-clock
         busybox date -s @$((now + 2)) >/dev/null' | jq -c .findings)
     is "$found" system-clock error 9466848
-    # NTP is configured, but nothing sets the clock; then an NTP daemon runs.
+    # NTP is configured without a running daemon; afterwards a daemon runs.
     gw '[ ! -x /etc/init.d/sysntpd ] || /etc/init.d/sysntpd stop'
     trap "gw '[ ! -x /etc/init.d/sysntpd ] || /etc/init.d/sysntpd start'" EXIT
     found=$(view system-clock "mkdir -p /run/e2e/clock; cp /etc/config/* /run/e2e/clock
@@ -178,7 +176,7 @@ test_a_wrong_clock_is_found() {
     is "$found" system-clock ok
 }
 
-# Faults that need another kernel or hardware, or that would harm the machine.
+# Faults that need another kernel or hardware, or that would damage the machine.
 # @finds:cpu-saturated @finds:cpu-isolated @finds:cpu-governor @finds:system-parts
 # @finds:system-memory @finds:system-oom @finds:system-storage @finds:kernel-defects
 # @finds:kernel-modules @finds:kernel-modversions @finds:kernel-pointers @finds:kernel-lockdown
@@ -231,7 +229,7 @@ cpu1 0 0 0 1100 0 0 0 0" >/run/e2e/viewstat) &
     is "$found" kernel-pointers advice kptr_restrict
     is "$found" kernel-lockdown info '"none"'
     is "$found" system-root info "ext4, rw"
-    # Fix the governor in the same files; then use kernels with other defects.
+    # Same files with the governor fixed, and kernels with other defects.
     found=$(view "cpu-governor kernel-defects system-storage kernel-lockdown system-root" '
 busybox mount -t tmpfs none /sys/kernel/security
 echo "none [integrity] confidentiality" >/sys/kernel/security/lockdown
@@ -257,7 +255,6 @@ test_readable_kernel_pointers_are_found_and_hidden() {
 
 enabled() { gw "sed -n 's/.*option enabled //p' /etc/config/fastpath"; }
 
-# The fix is a change of settings: reviewed, applied, and kept because it helps.
 # @finds:cpu-plan-off
 # @qemu: a user-mode machine has one CPU
 test_a_disabled_cpu_plan_is_found_and_enabled() {
@@ -281,7 +278,7 @@ END
     soon 15 says '.enabled and .active' cpu
 }
 
-# A Suricata that is neither inline nor started by us, and captures copies of packets.
+# This Suricata is neither inline nor started by us; it captures copies of packets.
 # @finds:ips-watching
 test_a_manually_started_suricata_is_found() {
     # shellcheck disable=SC2016 # expanded on the gateway
@@ -299,7 +296,7 @@ test_foreign_masks_and_steering_are_found() {
     several_cpus 2
     keep /etc/config/network /usr/libexec/platform/packet-steering.sh
     soon 15 well cpu-masks
-    # The plan's masks cannot be written, and another program writes different ones.
+    # Disable the plan's init script while another program writes different masks.
     gw 'chmod -x /etc/init.d/fastpath-cpu; echo 3 >/sys/class/net/lan1/queues/rx-0/rps_cpus'
     soon 40 finds cpu-masks warning lan1
     # shellcheck disable=SC2016 # expanded on the gateway
@@ -309,7 +306,7 @@ test_foreign_masks_and_steering_are_found() {
         sed -i "s/option packet_steering .*/option packet_steering 2/" /etc/config/network'
     soon 60 well cpu-masks
     soon 40 finds cpu-steering warning foreign
-    # The remedy restores the script of fastpathd.
+    # The fix restores the script of fastpathd.
     gw rm /usr/libexec/platform/packet-steering.sh
     kept
     soon 40 well cpu-steering

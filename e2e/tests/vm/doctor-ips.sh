@@ -10,15 +10,13 @@
 # shellcheck source=e2e/tests/vm/lib/archives.sh
 . "$VM/lib/archives.sh"
 
-# ips_checks: prints the names of the group's checks.
 ips_checks() {
     gw 'fastpathctl --json doctor || true' | jq -r '.findings[] | select(.group == "ips") | .id' |
         xargs
 }
 
-# all_well ID…: runs only these checks, because all checks take too long. Ignores two of them:
-# earlier tests have let packets pass uninspected, which stays counted with the table, and the lab
-# has only built-in rules.
+# all_well ID…: succeeds if these checks have no findings. Ignores uninspected packets, which
+# earlier tests have caused, and the missing rule sources of the lab.
 all_well() {
     local found
     found=$(gw "fastpathctl --json doctor $(printf -- ' --check %s' "$@") || true" |
@@ -27,14 +25,14 @@ all_well() {
     [ "$found" = "[]" ] || { echo "$found"; return 1; }
 }
 
-# Normal state: inspection is enabled on a small router with built-in rules only.
+# Normal state: inline inspection with built-in rules only.
 test_inline_inspection_has_no_findings() {
     local checks
     checks=$(ips_checks)
     has "the checks" "$checks" ips-away
     # shellcheck disable=SC2086 # one check per word
     soon 30 all_well $checks
-    # Rules that another test has fetched are recent, unless they were removed with their source.
+    # Another test may have fetched rules recently.
     case $(ips_value .rules.checked_ms) in
         0) finds ips-rules warning builtin ;;
         *) well ips-rules ;;
@@ -50,7 +48,7 @@ test_simulated_faults_of_inspection_are_found() {
 printf "#!/bin/sh\necho This is Suricata version 6.0.12 RELEASE\n" >/run/e2e/suricata6
 chmod +x /run/e2e/suricata6
 bind /run/e2e/suricata6 "$(readlink -f /usr/bin/suricata)"
-# Files in /proc/net cannot be covered individually, and each process has its own net: use that of
+# A bind mount cannot cover single files in /proc/net, and each process has its own: cover that of
 # this shell, which becomes the doctor.
 mkdir -p /run/e2e/net/netfilter
 echo "   77   4711     0 2 65531   300     0     1000  1" >/run/e2e/net/netfilter/nfnetlink_queue
@@ -65,7 +63,7 @@ test_a_missing_suricata_is_found() {
     hold_suricata
     kill_suricata >/dev/null
     soon 20 finds ips-away error failing-open
-    # A flood that is not inspected, more than one percent of all packets.
+    # More than 1 % of all packets pass uninspected.
     h10 ping -f -q -c 3000 "$ISP_4"
     soon 10 finds ips-uninspected advice open
     good_page "$ISP_4" || fail "nothing passes although inspection fails open"
@@ -83,7 +81,7 @@ test_tap_mode_is_found_and_switched_to_inline() {
     well ips-watching
 }
 
-# pin NAME CPUS: pins a thread of Suricata against the plan.
+# pin NAME CPUS: moves a thread of Suricata away from the CPUs of the plan.
 pin() {
     # shellcheck disable=SC2016 # expanded on the gateway
     gw 'for task in /proc/'"$(pids Suricata-Main)"'/task/*; do
@@ -125,7 +123,7 @@ END
     soon 30 finds ips-rules warning builtin
 }
 
-# in_days NUMBER: prints the doctor's finding on rules with the clock that many days ahead.
+# in_days NUMBER: prints the finding on rules with the clock set NUMBER days ahead.
 in_days() {
     # shellcheck disable=SC2016 # expanded on the gateway
     gw ': >/run/e2e/clock-went-back
@@ -150,12 +148,11 @@ config rules 'lab'
     well ips-rules
     is "$(in_days 10)" ips-rules advice '"10"'
     is "$(in_days 40)" ips-rules warning '"40"'
-    # The remedy is a rule update.
     gw fastpathctl update-rules
     well ips-rules
 }
 
-# flow_of PROTOCOL BYTES: reports an ended connection in a Suricata event.
+# flow_of PROTOCOL BYTES: feeds a Suricata event that ends a connection.
 flow_of() {
     tr -d '\n' <<END | sed 's/$/\n/' | feed
 {"timestamp":"2026-11-22T00:00:00.000000+0000","event_type":"flow","proto":"UDP",
@@ -164,11 +161,11 @@ flow_of() {
 END
 }
 
-# seen_bytes FILTER: prints the bytes of connections that have ended since the daemon started.
+# seen_bytes FILTER: prints the bytes of ended connections that match.
 seen_bytes() { said "[.visible[] | select($1) | .bytes] | add" ips; }
 
-# Independently of earlier and concurrent traffic: first report twice as many readable bytes, then
-# twice as many encrypted ones as the total, each far more than other tests send.
+# First reports twice as much readable traffic, then twice as much encrypted traffic as there was in
+# total, so that other traffic does not matter.
 # @finds:ips-encrypted
 test_a_large_share_of_encrypted_traffic_is_found() {
     local much=100000000000

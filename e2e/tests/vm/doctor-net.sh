@@ -1,9 +1,9 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# The doctor's network checks: each defect is caused, found and fixed, and the finding disappears.
+# The doctor's network checks. Each test causes a defect, checks the finding, fixes it and checks
+# that the finding is gone.
 # shellcheck disable=SC2016 # expanded on the gateway
 
-# Groups of checks in this file.
 GROUPS_HERE='["flowtable", "offload", "rules", "bridge", "conntrack", "pppoe"]'
 
 # @core @silent:flowtable @silent:offload @silent:rules @silent:bridge @silent:conntrack
@@ -28,7 +28,7 @@ test_a_disabled_engine_and_a_missing_module_are_found() {
         silent flowtable-missing
         rmmod nft_flow_offload
         finds flowtable-missing
-        # Debian uses its list of modules, OpenWrt scans for *.ko files.
+        # Debian has a list of modules; OpenWrt scans for *.ko files.
         cd /lib/modules/$(uname -r)
         for file in modules.dep modules.dep.bin nft_flow_offload.ko; do
             [ ! -e $file ] || mv $file $file.hidden
@@ -46,7 +46,7 @@ test_a_disabled_engine_and_a_missing_module_are_found() {
         soon 5 silent flowtable-differs'
 }
 
-# The daemon restores a deleted table at once, so keep it from doing so.
+# The daemon restores a deleted table immediately, so the test disables its nft.
 # @finds:flowtable-differs
 test_a_deleted_table_is_found() {
     trap 'gw "busybox umount /usr/sbin/nft" 2>/dev/null || true' EXIT
@@ -87,7 +87,6 @@ test_a_routing_rule_unsupported_by_ebpf_is_found() {
         soon 5 silent policy-routing'
 }
 
-# The fix is a change of settings: reviewed, applied, confirmed.
 # @finds:flowtable-devices @finds:pppoe-slow
 test_ignored_ports_are_found() {
     configure <<'END'
@@ -114,7 +113,7 @@ test_a_foreign_flowtable_is_found() {
         silent flowtable-upper; silent flowtable-counters; silent flowtable-foreign'
 }
 
-# The bridge learns the same station alternately at two ports.
+# Bridge entry of a station that alternates between two ports.
 # @finds:hosts-roam
 test_a_host_that_keeps_roaming_is_found() {
     trap 'gw "bridge fdb del 02:00:00:00:77:77 dev lan3 master vlan 10" 2>/dev/null || true' EXIT
@@ -189,12 +188,12 @@ test_long_flowtable_timeouts_are_found_and_fixed() {
         [ "$(sysctl -n net.netfilter.nf_flowtable_tcp_timeout)" = 30 ]'
 }
 
-# A connection of an unresolved host, as after a restart while the host is away.
+# A connection whose host the router cannot resolve, as after a restart while the host is off.
 # @finds:flowtable-neighbours
 test_connections_without_a_neighbour_are_found() {
     doctor '
         trap "conntrack -D -s 10.10.10.99; ip neigh del 10.10.10.99 dev br-lan.10" EXIT
-        # Removes connections of earlier tests with hosts that no longer exist.
+        # Earlier tests may have left connections of hosts that no longer exist.
         conntrack -F
         soon 10 silent flowtable-neighbours
         conntrack -I -p tcp -s 10.10.10.99 -d 203.0.113.1 --sport 4711 --dport 80 \
@@ -251,7 +250,7 @@ test_expensive_forward_rules_are_found() {
             counter; counter; counter; counter; counter; ct state established,related accept; }; }"
         finds established-late
         nft add rule inet e2e forward ip saddr 192.0.2.1 drop
-        # The chain now contains a rule that decides, so it must stay.
+        # A chain with a rule that decides must stay.
         plugin fix "{\"id\":\"established-late\"}" | grep -q no-fix
         nft list table inet e2e >/dev/null
         nft delete table inet e2e
@@ -261,7 +260,7 @@ test_expensive_forward_rules_are_found() {
 # @finds:legacy-tables
 test_iptables_tables_are_found() {
     gw 'modprobe -n iptable_filter' || skip "the kernel has no iptable_filter"
-    # The table exists before its first use only with this parameter, which drops forwarded packets
+    # Only `forward=0` creates the table on loading; the parameter drops forwarded packets
     # meanwhile.
     doctor '
         silent legacy-tables
@@ -286,7 +285,7 @@ test_problems_of_bridge_vlans_are_found() {
         soon 5 finds bridge-vlan-empty
         bridge vlan del dev br-lan vid 77 self
         soon 5 silent bridge-vlan-empty
-        # Ports that already forward continue; a port with a new link starts in state listening.
+        # Only a port with a new link enters the state listening; others keep forwarding.
         ip link set br-lan type bridge forward_delay 600 stp_state 1
         ip link set lan3 down
         ip link set lan3 up
@@ -374,7 +373,6 @@ test_pppoe_problems_with_mtu_and_mss_are_found() {
         cp /run/e2e/firewall /etc/config/firewall'
 }
 
-# A program is given by its name only.
 # @finds:pppoe-idle @finds:pppoe-uncounted @finds:conntrack-uncounted
 test_counters_and_timeouts_bypassed_by_offload_are_found() {
     trap 'gw "sed -i /demand/d /etc/config/network; fastpathctl engine flowtable" >/dev/null' EXIT
@@ -399,7 +397,7 @@ test_counters_and_timeouts_bypassed_by_offload_are_found() {
         silent conntrack-uncounted'
 }
 
-# With an older clock the doctor ignores earlier lines, so the test starts with an empty log.
+# Empty the log first: the doctor ignores earlier lines if the clock goes back.
 # @finds:pppoe-redials
 test_repeated_pppoe_reconnects_are_found() {
     doctor '
@@ -414,7 +412,6 @@ test_repeated_pppoe_reconnects_are_found() {
         silent pppoe-redials'
 }
 
-# pmtu: prints MTU and limit of the path to the ISP.
 pmtu() {
     gw "echo '{\"target\":\"$ISP_4\"}' | /usr/libexec/rpcd/fastpath.doctor call pmtu" |
         jq -r '"\(.mtu) \(.limit)"'

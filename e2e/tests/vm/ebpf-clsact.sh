@@ -1,11 +1,11 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Programs at a clsact (TC before Linux 6.6), alone and together with the filters of CAKE: which
-# clsacts and filters are removed with the engine, which stay, and which are restored.
+# eBPF programs at clsact (TC before Linux 6.6), with and without CAKE's filters. Switching the
+# engine off removes only our clsacts and filters; removed ones are restored.
 # @long
 
-# engine_at_clsact [REST]: configures the engine, with REST after its section. A command would not
-# reload a configuration with the same engine.
+# engine_at_clsact [REST]: configures the engine and appends REST to its section. `fastpathctl
+# engine` would not reload an unchanged engine.
 engine_at_clsact() {
     configure <<END
 config fastpath 'main'
@@ -20,7 +20,7 @@ END
     read -ra PORTS < <(said '.devices[].device' ebpf | sort | xargs)
 }
 
-# engine_at_clsact_with_cake: also limits the WAN with CAKE, with filters at the ports in HOSTS.
+# engine_at_clsact_with_cake: also shapes the WAN with CAKE, fed by filters at the ports HOSTS.
 engine_at_clsact_with_cake() {
     engine_at_clsact "
 config latency 'latency'
@@ -32,7 +32,6 @@ config latency 'latency'
     soon 5 feeds_cake "${HOSTS[@]}"
 }
 
-# clsacts [DEVICE…]: succeeds if exactly these devices have a clsact.
 clsacts() {
     local shown
     shown=$(gw tc qdisc show | awk '$2 == "clsact" { print $5 }' | sort | xargs)
@@ -50,8 +49,8 @@ filters_are() {
     [ "$shown" = "$3" ] || { echo "$1 $2: $shown"; return 1; }
 }
 
-# programs [DEVICE…]: succeeds if exactly these devices have a program at their clsact. The lab's
-# kernel may not report names of filters.
+# programs [DEVICE…]: succeeds if exactly these devices have a program at clsact. The lab's kernel
+# may not report the names of filters.
 programs() {
     local shown
     shown=$(gw bpftool -j net show 2>/dev/null | jq -r '[.[0].tc[] |
@@ -59,13 +58,12 @@ programs() {
     [ "$shown" = "$*" ] || { echo "programs: $shown"; return 1; }
 }
 
-# feeds_cake DEVICE…: succeeds if packets that leave by these devices are redirected to CAKE.
+# feeds_cake DEVICE…: succeeds if egress packets of these devices are redirected to CAKE.
 feeds_cake() {
     local device
     for device; do filters_are "$device" egress "u32 64087" || return; done
 }
 
-# shaped_bytes: prints the bytes that CAKE has sent to hosts.
 shaped_bytes() { gw cat /sys/class/net/ifb-fastpath/statistics/tx_bytes; }
 more_shaped() {
     local now
@@ -116,7 +114,7 @@ test_filters_that_feed_cake_stay_without_the_engine() {
     gw fastpathctl engine ebpf >/dev/null
     soon 10 engine_is ebpf
     soon 5 programs "${PORTS[@]}"
-    # The programs stay when CAKE is removed.
+    # Removing CAKE keeps the programs.
     engine_at_clsact
     soon 10 says '.latency.active | not' status
     clsacts "${PORTS[@]}" || fail "not all have one"
@@ -140,7 +138,7 @@ test_a_removed_clsact_is_restored() {
     soon 5 feeds_cake "${HOSTS[@]}"
     soon 5 programs "${PORTS[@]}"
     limits 50000 10000 || fail "it is not in force"
-    # The clsact is also restored without the engine.
+    # A clsact is restored without the engine, too.
     gw fastpathctl engine off >/dev/null
     soon 10 engine_is off
     gw tc qdisc del dev lan1 clsact

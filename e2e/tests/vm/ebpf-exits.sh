@@ -1,23 +1,22 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # shellcheck disable=SC2034 # frames.sh uses the names
-# Packets that no program may forward are counted once each, by reason.
+# Packets that no eBPF program may forward are counted exactly once, by reason.
 
-# Number of frames of each kind that are sent, for both families together.
+# Number of frames per kind, IPv4 and IPv6 together.
 FRAGMENTS=20
 OPTIONS=14
 LAST_HOPS=18
 TRAILERS=6
 GROUP=11
 
-# with_header PACKET TYPE DIGITS: inserts an IPv6 extension header.
 with_header() {
     local length
     printf -v length %04x $((16#${1:8:4} + ${#3} / 2))
     printf '%s' "${1:0:8}$length$2${1:14:66}$3${1:80}"
 }
 
-# with_options PACKET: inserts four bytes of options (no operation).
+# with_options PACKET: inserts four bytes of IPv4 options (no operation).
 with_options() {
     local length head
     printf -v length %04x $((16#${1:4:4} + 4))
@@ -25,7 +24,7 @@ with_options() {
     printf '%s' "$head$(sum_of "$head${1:24:16}01010101")${1:24:16}01010101${1:40}"
 }
 
-# part PACKET OFFSET: turns it into a fragment with more to follow, or not the first one.
+# part PACKET OFFSET: makes the packet a fragment; OFFSET contains flags and offset.
 part() {
     local head=${1:0:12}$2${1:16:4}
     printf '%s' "$head$(sum_of "$head${1:24:16}")${1:24}"
@@ -33,7 +32,7 @@ part() {
 
 times() { for ((n = 0; n < $1; n++)); do printf '%s\n' "$2"; done; }
 
-# odd_frames PORT: prints frames with the tuple of the UDP connection from that port to h20.
+# odd_frames PORT: prints frames with the tuple of the UDP connection from h10's PORT to h20.
 odd_frames() {
     local four six four_up six_up
     four=$(packet udp 10.10.10.10 "$1" "$H20_4" 7200 100)
@@ -46,14 +45,14 @@ odd_frames() {
     TTL=1
     times 9 "$(frame h10 "$(packet udp 10.10.10.10 "$1" "$H20_4" 7200 100)")"
     times 9 "$(frame h10 "$(packet udp 2001:db8:10::10 "$1" "$H20_6" 7200 100)")"
-    # The kernel removes bytes behind the packet; a program would forward them unread.
+    # The stack trims bytes after the packet; a program would forward them unchecked.
     times "$TRAILERS" "$(frame h10 "$four")$(filling 100)"
     times "$GROUP" "$(frame h10 "$four" | sed 's/^.\{12\}/01005e010203/')"
 }
 
-# unaccounted: prints received frames minus packets that the programs counted in their map. Uses
-# only readings without a frame in between, and the most frequent value of them, because a driver
-# may count a frame slightly later than the programs.
+# unaccounted: prints received frames minus packets counted by the programs. Uses only readings
+# without frames in between, and their most frequent value, because drivers may count later than the
+# programs.
 # shellcheck disable=SC2016 # expanded by the gateway and jq
 unaccounted() {
     gw 'rx=statistics/rx_packets; cd /sys/class/net
@@ -69,7 +68,7 @@ unaccounted() {
 
 exit_of() { jq ".exits[] | select(.exit == \"$2\") | .packets" <<<"$1"; }
 
-# grew ANSWER WORD NUMBER: succeeds if that verdict grew by exactly NUMBER since the answer.
+# grew ANSWER REASON NUMBER: succeeds if the counter of REASON grew by NUMBER since ANSWER.
 grew() {
     local now
     now=$(($(exits "$2") - $(exit_of "$1" "$2")))
@@ -104,7 +103,7 @@ END
     soon 2 grew "$before" options "$OPTIONS"
     soon 2 grew "$before" ttl "$LAST_HOPS"
     soon 2 grew "$before" malformed "$TRAILERS"
-    # Hosts may send multicast packets of their own.
+    # Hosts may send multicast packets themselves.
     between "packets to a group" $(($(exits multicast) - $(exit_of "$before" multicast))) \
         "$GROUP" $((GROUP + 10))
     says '.seen == ([.exits[].packets] | add)' ebpf || fail "exits do not add up"
@@ -114,8 +113,7 @@ END
     soon 10 accounted "$apart"
 }
 
-# bench_agrees FUNCTION: succeeds if the bench reads as many forwarded packets as the daemon
-# reports.
+# bench_agrees FUNCTION: succeeds if the benchmark and the daemon count the same forwarded packets.
 bench_agrees() {
     local found
     found=$(gw "$1; forwarded /sys/fs/bpf/fastpath/exits")
@@ -126,7 +124,7 @@ bench_agrees() {
 }
 
 # @core
-# Rows of the bench count only if their packets took the intended path.
+# The benchmark discards rows whose packets took another path.
 test_the_bench_counts_forwarded_packets_of_all_ports() {
     local counter
     # shellcheck source=e2e/bench/guest/lib.sh

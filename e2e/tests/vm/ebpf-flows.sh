@@ -1,8 +1,8 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Kinds of connections that the eBPF programs offload, and packets that they pass to the stack.
+# Kinds of connections that eBPF offloads, and packets that it leaves to the stack.
 
-# kinds: prints a line per kind of connection: opening host, address, port.
+# kinds: prints `HOST ADDRESS PORT` for each kind of connection.
 kinds() {
     local wan
     wan=$(wan_address)
@@ -17,10 +17,10 @@ h10 $wan 7207
 END
 }
 
-# port_forwards: adds port forwards to h10 and h20, also from the inside. Within one network the
-# gateway must translate both addresses.
+# port_forwards: adds port forwards to h10 and h20, also for hairpin connections, whose source
+# address must be translated as well.
 port_forwards() {
-    # fw4 accepts foreign port forwards only if it has one of its own.
+    # fw4 accepts foreign port forwards only if it has its own.
     add_config firewall <<<"$WEB_FORWARD"
     gw "nft -f - <<END
 table inet e2e {
@@ -37,14 +37,14 @@ table inet e2e {
 END"
 }
 
-# begin_all NAME: runs lines of HOST COMMAND in the background as one process group.
+# begin_all NAME: reads lines `HOST COMMAND` and runs them in a background process group.
 begin_all() {
     { sed 's/^/ip netns exec /; s/$/ \&/' && echo wait; } | peers "cat >/tmp/e2e/$1
         setsid sh /tmp/e2e/$1 >/tmp/e2e/$1.log 2>&1 </dev/null & echo \$! >/tmp/e2e/$1.pid"
 }
 
-# echoes: starts echo servers at port 7200. Blocks are 4096 bytes, because a writable pipe has space
-# for a page, and socat would otherwise wait for more space that only itself can create.
+# echoes: starts echo servers at port 7200. With larger blocks than 4096 bytes socat deadlocks: a
+# pipe is writable as soon as a page is free.
 echoes() {
     local host
     peers 'rm -f /tmp/e2e/go /tmp/e2e/exchange.*
@@ -62,12 +62,12 @@ echoes() {
     done"
 }
 
-# Multiples of the noise's lines of 75 bytes.
+# Multiples of 75 bytes, the length of a line of noise.
 TCP_BYTES=390000
 UDP_BYTES=60000
 
-# exchanges: reads lines of HOST ADDRESS PORT; exchanges data over TCP, and over UDP from the next
-# port.
+# exchanges: reads lines `HOST ADDRESS PORT` and exchanges data over TCP, and over UDP with the next
+# local port.
 exchanges() {
     local host address to port
     FIRST=$((10000 + RANDOM % 1000 * 20))
@@ -82,7 +82,6 @@ exchanges() {
     begin_all exchanges <"$BUILD/exchanges"
 }
 
-# answered: succeeds once all exchanges have received data, including UDP.
 answered() {
     local port
     for port in "${PORTS[@]}"; do
@@ -90,7 +89,6 @@ answered() {
     done | peers "cd /tmp/e2e; sh -e"
 }
 
-# carried: succeeds once all of these connections are offloaded.
 carried() {
     local on
     on=$(flows --path ebpf |
@@ -98,7 +96,7 @@ carried() {
     [ "$on" = $((2 * ${#PORTS[@]})) ] || { paths; return 1; }
 }
 
-# echoed: succeeds once all TCP data was returned, and most UDP data, without other data.
+# echoed: succeeds once all TCP data and most UDP data has returned unchanged.
 echoed() {
     local port
     for port in "${PORTS[@]}"; do
@@ -115,8 +113,8 @@ took() {
     for port in "${PORTS[@]}"; do kernel_took "$port"; done
 }
 
-# carried_since TOOK PERCENT…: fails if more than PERCENT of the bytes exchanged since TOOK took the
-# slow path, for each connection.
+# carried_since TOOK PERCENT…: fails if a connection sent more than PERCENT of its bytes since TOOK
+# over the slow path.
 carried_since() {
     local before at=0 port
     mapfile -t before <<<"$1"
@@ -129,8 +127,8 @@ carried_since() {
     done
 }
 
-# All connections run at once, in both directions. GRO merges packets before TCX, and merged packets
-# cannot be segmented behind a PPPoE header, so those take the slow path.
+# All connections run in parallel and in both directions. GRO merges packets before TCX, and the
+# kernel cannot segment merged packets behind a PPPoE header, so they take the slow path.
 # @each tcx @core
 # @each auto @qemu: no port of a user-mode machine has a driver with XDP
 test_connections_of_all_kinds_are_offloaded() {
@@ -141,7 +139,7 @@ test_connections_of_all_kinds_are_offloaded() {
     port_forwards
     echoes
     exchanges < <(kinds)
-    # The connections are older than these rules, and must pass them first.
+    # The connections are older than these rules, which must accept them first.
     soon 30 answered
     gw nft add chain inet e2e later
     soon 30 carried
@@ -155,7 +153,6 @@ test_connections_of_all_kinds_are_offloaded() {
     all_close
 }
 
-# entries: prints the number of entries in both maps of the programs.
 # shellcheck disable=SC2016 # expanded on the gateway
 entries() {
     gw 'for map in flows4 flows6; do bpftool -j map dump pinned /sys/fs/bpf/fastpath/$map; done' |
@@ -163,26 +160,23 @@ entries() {
 }
 entries_are() { local now; now=$(entries); [ "$now" = "$1" ] || { echo "$now"; return 1; }; }
 
-# all_close: after FIN or RST no entry is left in either direction; UDP entries stay.
+# all_close: checks that FIN and RST remove entries of both directions, and that UDP entries stay.
 all_close() {
     local port left before
     port=$(fresh_port)
     download h10 "$port" "$ISP_4"
     soon 10 on_path ebpf --proto tcp --text "$port"
     before=$(exits tcp)
-    # A killed receiver causes a reset. The lab's own listeners stay.
     peers "cd /tmp/e2e; kill -KILL -- -\$(cat tcp$port.pid)
         kill -INT -- -\$(cat echoes.pid) -\$(cat exchanges.pid)"
     left=${#PORTS[@]}
     soon 5 entries_are $((2 * left))
-    # At least a FIN of each connection, and the reset.
+    # A FIN per connection, and the reset.
     soon 3 exits_reach tcp $((before + left + 1))
-    # Reuses the same port immediately.
     download h10 "$port" "$ISP_4"
     soon 10 on_path ebpf --proto tcp --text "$port"
 }
 
-# ftp NAME OPTIONS…: downloads a file from an FTP server at port 21, with a conntrack helper.
 ftp() {
     local name=$1
     shift
@@ -197,8 +191,7 @@ ftp_arrived() {
     peers "cmp /tmp/e2e/noise /tmp/e2e/ftp.$1; rm /tmp/e2e/go"
 }
 
-# The control connection, which a helper reads, stays on the slow path. Expected data connections
-# are offloaded in both directions.
+# The helper reads the control connection, so only expected data connections are offloaded.
 test_ftp_data_connections_are_offloaded() {
     ebpf_at auto
     echoes
@@ -222,14 +215,12 @@ END'
     ftp_arrived active
 }
 
-# mtu BYTES DEVICE…: sets the MTU of devices of the gateway.
 mtu() {
     local bytes=$1 device
     shift
     for device; do echo "link set $device mtu $bytes"; done | gw 'ip -b -'
 }
 
-# hosts_mtu BYTES: sets the MTU of both hosts.
 hosts_mtu() {
     peers "ip -n h10 link set eth0 mtu $1
         { ip -n h20 link set eth0.20 mtu $1 && ip -n h20 link set eth0 mtu $1; } 2>/dev/null ||
@@ -245,15 +236,14 @@ mtu_back() {
     done'
 }
 
-# between_vlans: starts exchanges between h10 and h20, for both families.
 between_vlans() {
     echoes
     exchanges <<<"h10 $H20_4 7200
 h10 $H20_6 7200"
 }
 
-# After a decrease of the path's MTU the kernel reports the first oversized packet to the sender,
-# and all later packets are offloaded.
+# After the path MTU has decreased, the kernel reports the first oversized packet to the sender;
+# later packets are offloaded.
 # @each auto
 # @each tcx @long
 test_a_smaller_path_mtu_is_reported_and_obeyed() {
@@ -262,7 +252,7 @@ test_a_smaller_path_mtu_is_reported_and_obeyed() {
     ebpf_at "$1"
     mtu 1280 br-lan.20
     before=$(exits mtu)
-    # Start early, because a sender without CPU time may merge several writes into a large segment.
+    # Starts before the load, because a sender short of CPU time merges writes into large segments.
     between_vlans
     soon 30 carried
     peers touch /tmp/e2e/go

@@ -1,9 +1,8 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Lifetime of offloaded connections with eBPF: engine switches, daemon restarts, idle hosts, full
-# maps.
+# Lifetime of connections offloaded by eBPF: engine switches, daemon restarts, idle hosts, resets.
 
-# arrived: prints port and received bytes of each download of h10.
+# arrived: prints port and received bytes of each of h10's downloads.
 arrived() {
     h10 ss -tinH 'dport = :80' | awk '
         /:80 *$/ { n = split($4, address, ":"); port = address[n] }
@@ -11,7 +10,6 @@ arrived() {
     ' | sort
 }
 
-# all_more BEFORE: succeeds if every download of PORTS has received more data since then.
 all_more() {
     local more
     more=$(join <(echo "$1") <(arrived) | awk '$3 > $2 { print $1 }')
@@ -19,15 +17,14 @@ all_more() {
         grep -qx "$port" <<<"$more" || { echo "$port of: $1, now $(arrived)"; return 1; }
     done
 }
-all_go_on() { soon 20 all_more "$(arrived)"; }
+all_continue() { soon 20 all_more "$(arrived)"; }
 
-# resets: prints the number of h10's connections that were reset.
 resets() {
     h10 cat /proc/net/snmp | awk '/^Tcp: [0-9]/ { print $9 }'
 }
 
-# strangers: counts packets of PORTS and of the conversation that conntrack does not associate with
-# their connection. Ignores leftovers of earlier tests.
+# strangers: counts packets of PORTS and of the conversation that conntrack assigns to no
+# connection.
 strangers() {
     local ports
     ports=$(IFS=,; echo "${PORTS[*]}")
@@ -44,7 +41,7 @@ table inet e2e {
 END"
 }
 
-# unharmed RESETS: fails if further connections were reset, or conntrack saw unexpected packets.
+# unharmed RESETS: fails if more connections were reset, or if `strangers` has counted packets.
 unharmed() {
     same "connections that were reset" "$(resets)" "$1"
     same "packets that conntrack does not know" "$(gw nft list chain inet e2e prerouting |
@@ -54,13 +51,13 @@ unharmed() {
 ebpf_says() { says "$1" ebpf; }
 exits() { said ".exits[] | select(.exit == \"$1\") | .packets" ebpf; }
 
-# under_load [COMMAND]: starts three downloads and a conversation, and waits until all are
-# offloaded; sets PORTS. COMMAND runs first, because a later change of rules would end the offload.
+# under_load [COMMAND]: starts the downloads PORTS and a conversation, and waits for their offload.
+# COMMAND runs first, because changing rules ends the offload.
 under_load() {
     local address at=0
     PORTS=("$(fresh_port)" "$(fresh_port)" "$(fresh_port)")
     "$@"
-    # Remove conversations of earlier tests, since a restarted daemon cannot order flows by age.
+    # Remove conversations of earlier tests: a restarted daemon cannot order flows by age.
     gw "conntrack -D -p udp -d $ISP_4" >/dev/null 2>&1 || true
     for address in "$ISP_4" "$ISP_6" "$H20_4"; do
         download h10 "${PORTS[at]}" "$address" 300k
@@ -74,7 +71,7 @@ all_carried() {
     local port
     for port in "${PORTS[@]}"; do soon 10 on_path ebpf --proto tcp --text "$port"; done
     soon 10 on_path ebpf --proto udp --host "$ISP_4"
-    all_go_on
+    all_continue
 }
 
 test_switching_engines_under_load_harms_no_connection() {
@@ -87,21 +84,21 @@ test_switching_engines_under_load_harms_no_connection() {
     for engine in flowtable ebpf off ebpf; do
         gw fastpathctl engine "$engine" >/dev/null
         soon 10 engine_is "$engine"
-        all_go_on
+        all_continue
     done
     all_carried
     unharmed "$before"
     same "the conversation" "$(newest --proto udp --host "$ISP_4" | jq -r .id)" "$talk"
 }
 
-# stack_saw PORT NUMBER: succeeds once the slow path has at least NUMBER packets.
+# stack_saw PORT NUMBER: succeeds if at least NUMBER packets of PORT took the slow path.
 stack_saw() {
     local now
     now=$(kernel_saw "$1")
     [ "$now" -ge "$2" ] || { echo "$now"; return 1; }
 }
 
-# The programs pass all packets to the stack five seconds after the last heartbeat. The next daemon
+# Five seconds after the last heartbeat, the programs pass all packets to the stack. The next daemon
 # adopts their entries.
 # @fault:daemon-stopped
 test_connections_survive_ten_seconds_without_the_daemon() {
@@ -114,19 +111,19 @@ test_connections_survive_ten_seconds_without_the_daemon() {
     pid=$(daemon_pid)
     port=${PORTS[0]}
     seen=$(kernel_saw "$port")
-    # The supervisor is held, so that the daemon stays away.
+    # Hold the supervisor, which would restart the daemon.
     instance hold fastpathd
     kill_daemon
     soon 10 stack_saw "$port" $((seen + 20))
-    all_go_on
+    all_continue
     instance release fastpathd
     soon 15 engine_is ebpf
     [ "$(daemon_pid)" != "$pid" ] || fail "the same daemon"
     all_carried
     between "packets passed on without a daemon" "$(exits stale)" 20 1000000
     unharmed "$before"
-    # Packets offloaded for the previous daemon are counted, too. The downloads pause while the
-    # counters catch up.
+    # Packets offloaded under the previous daemon count as well. Pause the downloads so that the
+    # counters can catch up.
     trap 'peers killall -CONT curl' EXIT
     peers killall -STOP curl
     soon 10 all_reported
@@ -137,7 +134,7 @@ all_reported() {
     while read -r port bytes; do counts "$port" "$bytes" || return 1; done <<<"$(arrived)"
 }
 
-# counts PORT BYTES: succeeds if the daemon counts at least BYTES, and not much more.
+# counts PORT BYTES: succeeds if the daemon counts BYTES, or a little more.
 counts() {
     local down
     down=$(newest --proto tcp --text "$1" | jq -r .down_bytes)
@@ -149,14 +146,13 @@ counts() {
 
 forgotten() { ! conntrack_of "$1"; }
 
-# Timeouts of an hour take seconds here. A flow stays while it is idle for less than conntrack's
-# timeout, and any flow with packets stays; all others are removed with their entries.
+# Shortens timeouts from hours to seconds. Flows with packets and flows that are idle for less than
+# conntrack's timeout stay; others are removed with their entries.
 # @long
 test_idle_flows_expire_with_conntrack() {
     local port seen udp updates
     trap 'gw sysctl -qw net.netfilter.nf_conntrack_tcp_timeout_established=7440 \
         net.netfilter.nf_conntrack_udp_timeout_stream=120' EXIT
-    # Removes entries of earlier tests, too.
     gw conntrack -F
     gw sysctl -qw net.netfilter.nf_conntrack_tcp_timeout_established=12 \
         net.netfilter.nf_conntrack_udp_timeout_stream=6
@@ -188,7 +184,7 @@ test_idle_flows_expire_with_conntrack() {
     soon 2 ebpf_says '.flows == 0'
 }
 
-# A reset also ends the connection in conntrack, which did not see the offloaded packets.
+# Conntrack did not see the offloaded packets, but must accept the reset.
 test_a_reset_ends_an_offloaded_connection() {
     engine_ebpf
     under_load
@@ -206,8 +202,8 @@ closed() {
     fi
 }
 
-# forge PORT NUMBER FLAGS [OPTION]: sends segments to that download of h10 with the ISP's address
-# and port and random sequence numbers. OPTION is one of socat.
+# forge PORT NUMBER FLAGS [OPTION]: sends segments with random sequence numbers from the ISP's
+# address and port to that download of h10. OPTION is a socat option.
 # shellcheck disable=SC2034 # segment reads them
 forge() {
     local wan ends at FLAGS=$3 SEQ ACK
@@ -220,7 +216,6 @@ forge() {
         FILE:/tmp/e2e/forged IP4-SENDTO:$wan:6,bind=$ISP_4${4:+,$4}"
 }
 
-# counts_ends HOST: starts counting FIN and RST segments from the ISP that arrive there.
 counts_ends() {
     "$1" "nft -f - <<END
 table inet e2e_ends {
@@ -238,9 +233,9 @@ ends_arrived() {
     [ "$now" = "$2" ] || { echo "$now of $2"; return 1; }
 }
 
-# goes_on_at ENGINE PORT: fails unless the connection is open, on that path, and receives data. The
-# kernel removes a flow from the flowtable on any RST, and offloads it again.
-goes_on_at() {
+# continues_at ENGINE PORT: fails unless the connection is open, receives data, and has that path.
+# Any RST removes the flow from the flowtable until the kernel offloads it again.
+continues_at() {
     local entry
     entry=$(conntrack_of "$2")
     [[ $entry == *src=* && $entry != *CLOSE* && $entry != *WAIT* ]] || fail "no connection: $entry"
@@ -249,7 +244,7 @@ goes_on_at() {
     goes_on "$2"
 }
 
-# The second value is the host that forged segments reach.
+# The second value is the host that receives the forged segments.
 # @fault:blind-rst
 # @each ebpf | h10
 # @each flowtable | gw
@@ -262,23 +257,21 @@ test_a_forged_rst_does_not_end_a_connection() {
     begin h10 "tcp$port" "exec curl -gsS -o /tmp/e2e/part --limit-rate 50k --local-port $port" \
         "http://$ISP_4/256.bin"
     soon 10 on_path "$engine" --proto tcp --text "$port"
-    goes_on_at "$engine" "$port"
+    continues_at "$engine" "$port"
     before=$(resets)
     counts_ends "$host"
     for batch in 1 99 100 100 100 100 100 100 100 100 100; do
-        # RST without and with ACK.
         forge "$port" "$batch" "$((number % 200 / 100))4"
         number=$((number + batch))
         soon 10 ends_arrived "$host" "$number"
     done
-    goes_on_at "$engine" "$port"
-    # With TTL 1 no program forwards the segments: conntrack sees them and accepts them for a
-    # moment.
+    continues_at "$engine" "$port"
+    # Programs do not forward packets with TTL 1, so conntrack sees these and accepts them briefly.
     forge "$port" 10 04 ip-ttl=1
     goes_on "$port"
-    goes_on_at "$engine" "$port"
+    continues_at "$engine" "$port"
     same "connections that were reset" "$(resets)" "$before"
-    # The host's own RST ends the connection. With the flowtable the kernel considers it invalid.
+    # The host's own RST ends the connection. After the flowtable, conntrack considers it invalid.
     end "tcp$port"
     [ "$engine" = flowtable ] || soon 3 closed "$port"
     peers "size=\$(stat -c %s /tmp/e2e/part); [ \$size -gt 50000 ] &&

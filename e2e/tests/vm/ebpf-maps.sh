@@ -1,15 +1,14 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Maps and hooks of the eBPF programs: counters, eviction from a full table, and complete removal.
+# Maps and hooks of the eBPF programs: counters, eviction from full maps, removal.
 
 ebpf_says() { says "$1" ebpf; }
 hook_of() { said ".devices[] | select(.device == \"$1\") | .hook" ebpf; }
 
-# A DNS query.
 QUESTION='\x12\x34\x01\0\0\x01\0\0\0\0\0\0\x03lab\x07example\0\0\x01\0\x01'
 
-# carried_of PORT: prints packets and bytes in both directions, from conntrack and the entries
-# together.
+# carried_of PORT: prints packets and bytes per direction, summed over conntrack and the eBPF
+# entries.
 carried_of() {
     local swapped=$((($1 & 255) << 8 | $1 >> 8))
     {
@@ -20,14 +19,14 @@ carried_of() {
     } | awk '{ for (i = 1; i <= 4; i++) sum[i] += $i } END { print sum[1], sum[2], sum[3], sum[4] }'
 }
 
-# at_card: prints the same counters from h10's network card, without link headers.
+# at_card: prints the counters of h10's network card without link headers.
 at_card() {
     h10 "cd /sys/class/net/eth0/statistics && cat tx_packets tx_bytes rx_packets rx_bytes" | xargs |
         awk '{ print $1, $2 - 14 * $1, $3, $4 - 14 * $3 }'
 }
 
-# agree WHAT GOT WANTED AGAIN: compares four numbers within 0.1 %. The server has retransmitted
-# AGAIN packets; some of the lost originals may have passed the gateway.
+# agree SUBJECT GOT WANTED AGAIN: compares four numbers with a tolerance of 0.1 %. AGAIN is the
+# number of retransmissions, whose lost originals may have passed the gateway.
 agree() {
     local got wanted more at
     read -r -a got <<<"$2"
@@ -39,7 +38,7 @@ agree() {
     done
 }
 
-# both_agree PORT WANTED AGAIN: compares conntrack plus entries, and the daemon's counters.
+# both_agree PORT WANTED AGAIN: compares conntrack plus entries, then the daemon's counters.
 both_agree() {
     (agree "conntrack and entries" "$(carried_of "$1")" "$2" "$3") &&
         (agree "the daemon's counters" "$(newest --proto tcp --text "$1" |
@@ -55,7 +54,7 @@ test_a_gigabyte_is_counted_exactly() {
     peers truncate -s 1000000000 /tmp/www/gigabyte.bin
     port=$(fresh_port)
     before=$(at_card)
-    # A second file keeps the connection open while the first one is checked.
+    # A second file keeps the connection open while the counters are compared.
     begin h10 gigabyte "exec curl -sSf -w '%{stderr}fetched' --local-port $port -o /dev/null" \
         "--limit-rate 40M http://$ISP_4/gigabyte.bin" \
         "--next --limit-rate 1k -o /dev/null http://$ISP_4/1.bin"
@@ -71,21 +70,21 @@ test_a_gigabyte_is_counted_exactly() {
     carried_to "$port" 1000000000
 }
 
-# small_maps ENTRIES: loads maps of that size. Removes earlier connections from conntrack, which
-# would be entered as well.
+# small_maps ENTRIES: loads maps of that size. Clears conntrack first, because its connections would
+# get entries.
 small_maps() {
     gw "fastpathctl engine off >/dev/null; conntrack -F 2>/dev/null; L=/usr/libexec/fastpath-bpf
         \$L unload &&
         \$L load --flows $1 --owner \$(id -u fastpath):\$(id -g fastpath)" >/dev/null
 }
 
-# questions NUMBER: opens short conversations of h10 with the ISP's DNS server.
+# questions NUMBER: opens short conversations from h10 with the ISP's DNS server.
 questions() {
     h10 "bash -c 'for i in {1..$1}; do exec 3<>/dev/udp/$ISP_4/53; echo -ne \"$QUESTION\" >&3
         read -r -t 1 -n 1 -u 3 _; done'"
 }
 
-# knocks NUMBER: simulates a scan without answers.
+# knocks NUMBER: simulates a scan that nobody answers.
 knocks() {
     h10 "bash -c 'for i in {1..$1}; do echo >/dev/udp/203.0.113.99/\$i; done
         for i in {1..10}; do
@@ -95,7 +94,7 @@ knocks() {
 
 evicted() { said .evicted ebpf; }
 
-# make_room NUMBER: succeeds once new conversations have evicted that many ended ones.
+# make_room NUMBER: succeeds once NUMBER ended conversations were evicted.
 make_room() {
     questions 5
     ebpf_says ".evicted >= $1"
@@ -111,12 +110,12 @@ test_full_maps_evict_ended_connections() {
     port=$(fresh_port)
     download h10 "$port" "$ISP_4"
     soon 10 on_path ebpf --proto tcp --text "$port"
-    # Flows without an answer get no entry.
+    # Flows without an answer have no entries.
     before=$(said .flows ebpf)
     knocks 100
     same "connections after a scan" "$(said .flows ebpf)" "$before"
     same "connections that had to leave" "$(evicted)" 0
-    # Ended conversations are evicted, active ones are not.
+    # Ended conversations are evicted, active ones stay.
     questions 15
     soon 5 ebpf_says '.flows == 16'
     soon 10 make_room 5
@@ -125,7 +124,6 @@ test_full_maps_evict_ended_connections() {
     on_path ebpf --proto tcp --text "$port" || fail "the download had to leave"
 }
 
-# bare: succeeds if no device has a program.
 bare() {
     local ours kernels
     ours=$(gw /usr/libexec/fastpath-bpf show)
@@ -136,8 +134,8 @@ bare() {
 hooked() { [ "$(hook_of "$1")" = xdp-generic ] || { ask ebpf; return 1; }; }
 strips() { gw ethtool -k e2e0 | grep -q 'rx-vlan-offload: on'; }
 
-# A card that strips VLAN tags is configured to keep them for generic XDP. A device with another
-# program stays on the flowtable.
+# Generic XDP needs VLAN tags, so their stripping is disabled. A device with a foreign program stays
+# with the flowtable.
 test_unloading_removes_all_programs() {
     trap 'gw "ip link set lan3 xdpgeneric off; /etc/init.d/fastpathd restart"' EXIT
     soon 10 bare

@@ -1,10 +1,10 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Connections with the same tuple in succession: entries of an ended connection never affect the
-# next.
+# Successive connections with the same tuple: entries of an ended connection never affect the next
+# one.
 
-# ways: prints a line per route: client, address, server. The last one is a port forward.
-ways() {
+# client_routes: prints `CLIENT ADDRESS SERVER` for each route. The last route is a port forward.
+client_routes() {
     cat <<END
 h10 $ISP_4 isp
 h10 $ISP_6 isp
@@ -16,15 +16,15 @@ END
 }
 FIRST_SERVED=7301
 
-# prepare_ways: starts a server for each route, and adds the port forward. Disables TIME_WAIT, which
-# would prevent the next connection from the same port.
-prepare_ways() {
+# prepare_routes: starts a server per route, adds the port forward, and disables TIME_WAIT, which
+# would block the reuse of a port.
+prepare_routes() {
     local port=$FIRST_SERVED _ host
     add_config firewall <<<"$WEB_FORWARD"
     while read -r _ _ host; do
         begin "$host" "served$port" "exec /tmp/e2e/reuse serve $port" </dev/null
         port=$((port + 1))
-    done < <(ways)
+    done < <(client_routes)
     gw "nft -f - <<END
 table inet e2e {
     chain dstnat {
@@ -40,7 +40,7 @@ is_served() {
     peers "for host in h10 h20 isp; do ip netns exec \$host ss -tlnH sport = :$1; done" | grep -q .
 }
 
-# reuse NUMBER: opens NUMBER connections on each route in parallel. Prints COMPLETE STALLS.
+# reuse NUMBER: opens NUMBER connections per route in parallel. Prints COMPLETE STALLS.
 reuse() {
     local port=$FIRST_SERVED host address _ source
     source=$(fresh_port)
@@ -48,7 +48,7 @@ reuse() {
         begin "$host" "reuse$port" "/tmp/e2e/reuse $address $port $source $1" \
             </dev/null
         port=$((port + 1))
-    done < <(ways)
+    done < <(client_routes)
     for port in $(seq $FIRST_SERVED $((port - 1))); do
         soon 400 ended "reuse$port"
         peers cat "/tmp/e2e/reuse$port.log"
@@ -59,6 +59,6 @@ reuse() {
 # @each flowtable tcx | 1700 @long
 test_connections_that_reuse_a_tuple_complete() {
     engine_at "$1"
-    prepare_ways
+    prepare_routes
     same "connections that were complete, and stalled" "$(reuse "$2")" "$((6 * $2)) 0"
 }

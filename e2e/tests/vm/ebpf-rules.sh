@@ -1,15 +1,15 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Firewall and routing rules apply to flows that the eBPF programs offload.
+# Firewall and routing rules apply to flows offloaded by eBPF.
 
-# arrived PORT: prints the bytes that the program at that port of h10 has received.
+# arrived PORT: prints the bytes received at h10's port.
 arrived() {
     h10 ss -tinH "sport = :$1" | grep -o 'bytes_received:[0-9]*' | cut -d : -f 2
 }
 more_arrived() { [ "$(arrived "$1")" -gt "$2" ]; }
 
-# forbid END…: makes fw4 drop packets from (saddr) or to (daddr) the ISP's server before it accepts
-# established ones. A reload of fw4 would remove these rules.
+# forbid END…: has fw4 drop packets from (saddr) or to (daddr) the ISP's server, even of established
+# connections. Waits for pending reloads, which would remove the rules.
 forbid() {
     local end
     soon 30 nothing_reloads
@@ -24,7 +24,7 @@ allow() {
         while read -r handle; do nft delete rule inet fw4 forward handle "$handle"; done'
 }
 
-# dropped: prints the number of packets that these rules have dropped.
+# dropped: prints the packets dropped by these rules.
 dropped() {
     gw nft list chain inet fw4 forward |
         awk '/comment "e2e"/ { for (i = 1; i < NF; i++) if ($i == "packets") n += $(i + 1) }
@@ -38,16 +38,16 @@ not_revived() {
     before=$(arrived "$1")
     never 8 on_path ebpf --proto tcp --text "$1"
     same "bytes received when the rules changed" "$(arrived "$1")" "$before"
-    # The server still sends packets, which are dropped.
+    # The server keeps sending, and the rules drop its packets.
     soon 40 more_dropped "$(dropped)"
 }
 
-goes_on_over_ebpf() {
+continues_over_ebpf() {
     soon 60 more_arrived "$1" "$(arrived "$1")"
     soon 20 on_path ebpf --proto tcp --text "$1"
 }
 
-# Rules for both directions, or only for requests: the answers would still pass.
+# The rules apply to both directions, or only to requests, so that answers would pass.
 # @each saddr | daddr @fault:rule-on-offloaded
 # @each daddr
 test_dropped_connections_are_not_offloaded() {
@@ -59,12 +59,12 @@ test_dropped_connections_are_not_offloaded() {
     soon 15 more_arrived "$port" 300000
     forbid "$@"
     soon 20 more_dropped 0
-    # Packets may have been queued behind the rules.
+    # Queued packets may still arrive.
     until_still 10 arrived "$port"
     engine_ebpf
     not_revived "$port"
     allow
-    goes_on_over_ebpf "$port"
+    continues_over_ebpf "$port"
 }
 
 # @core
@@ -81,16 +81,14 @@ test_a_new_drop_rule_stops_offloaded_connections() {
     until_still 10 arrived "$port"
     not_revived "$port"
     allow
-    goes_on_over_ebpf "$port"
+    continues_over_ebpf "$port"
 }
 
-# at_h20: prints the packets to the ISP's server that the gateway has sent to h20.
 at_h20() {
     peers ip netns exec h20 nft -j list counter netdev e2e sent | jq '.nftables[1].counter.packets'
 }
 more_at_h20() { [ "$(at_h20)" -gt "$1" ]; }
 
-# leaves_by PORT DEVICE: succeeds if the daemon reports that egress device.
 leaves_by() { [ "$(newest --proto tcp --text "$1" | jq -r .out_dev)" = "$2" ]; }
 
 test_offloaded_flows_obey_a_new_routing_rule() {
@@ -100,8 +98,8 @@ test_offloaded_flows_obey_a_new_routing_rule() {
         ip -6 route flush table 100" 2>/dev/null
         peers ip netns exec h20 nft delete table netdev e2e' EXIT
     engine_ebpf
-    # The rule matches the whole prefix, because the host may choose any address of it. IPv6,
-    # because the kernel ends a masqueraded connection when its egress device changes.
+    # The rule covers the prefix, because the host may use any address in it. IPv4 is unsuitable:
+    # the kernel ends masqueraded connections when their egress changes.
     download h10 "$port" "$ISP_6" 300k
     soon 15 on_path ebpf --proto tcp --text "$port"
     peers ip netns exec h20 nft -f - <<END
@@ -120,5 +118,5 @@ END
     gw 'fastpathctl --json doctor --check policy-routing || true' |
         jq -e '.findings[0].severity == "warning"' >/dev/null || fail "the doctor finds nothing"
     gw ip -6 rule del from 2001:db8:10::/64 lookup 100
-    goes_on_over_ebpf "$port"
+    continues_over_ebpf "$port"
 }

@@ -1,22 +1,19 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Latency of the eBPF engine: when entries appear after a connection is established, and when they
-# are removed after a change.
+# Latency of the eBPF engine: from an established connection to its entries, and from a change to
+# the removal of entries.
 # @timed
 
-# Limits of the medians in ms: until a connection has its entries, and until invalid entries are
-# removed. Medians, because the host may be busy for a while.
+# Limits of the medians in ms, for adding and for removing entries. Medians tolerate a busy host.
 LIVE_MS=20
 GONE_MS=100
 
-# A DNS query.
 QUESTION='\x12\x34\x01\0\0\x01\0\0\0\0\0\0\x03lab\x07example\0\0\x01\0\x01'
 
-# median: prints the median of sorted lines.
 median() { awk '{ line[NR] = $0 } END { print line[int((NR + 1) / 2)] }'; }
 
-# in_time WHAT EVENTS OPEN: opens twenty connections in succession. OPEN opens one on descriptor 3;
-# EVENTS is the number of conntrack events that establish it.
+# in_time SUBJECT EVENTS OPEN: opens twenty connections one after another. OPEN opens one as
+# descriptor 3; EVENTS is the number of conntrack events until it is established.
 in_time() {
     local times
     watch
@@ -29,14 +26,13 @@ in_time() {
 }
 
 test_entries_appear_in_time() {
-    trap watch_no_more EXIT
+    trap stop_watching EXIT
     engine_ebpf
     in_time "TCP between VLANs" 3 "exec 3<>/dev/tcp/$H20_4/80"
     in_time "TCP over PPPoE, IPv6" 3 "exec 3<>/dev/tcp/$ISP_6/80"
     in_time "UDP over PPPoE" 2 "exec 3<>/dev/udp/$ISP_4/53; echo -ne \"$QUESTION\" >&3"
 }
 
-# gone PORT…: succeeds once their entries were removed.
 gone() {
     local events port count
     events=$(watched)
@@ -46,7 +42,7 @@ gone() {
     done
 }
 
-# Times that `flushes` has measured.
+# Results of `flushes`, in ms.
 FLUSHED=()
 
 flushed_in_time() {
@@ -54,8 +50,8 @@ flushed_in_time() {
         0 "$GONE_MS"
 }
 
-# flushes GROUP GONE STAY COMMAND…: COMMAND causes an event in GROUP. Fails unless the entries of
-# the connections GONE are removed in time, and no others.
+# flushes GROUP GONE STAY COMMAND…: COMMAND causes an event of GROUP. Fails unless exactly the
+# entries of the connections GONE are removed, and in time.
 flushes() {
     local group=$1 gone=$2 stay=$3 events port count took worst=0
     shift 3
@@ -77,7 +73,6 @@ flushes() {
     note "$*: gone after $worst ms"
 }
 
-# carried PORT…: fails unless data arrives and the programs offload it.
 carried() {
     local port
     for port; do
@@ -86,8 +81,8 @@ carried() {
     done
 }
 
-# under_way: starts downloads of h10 from h20 (HERE) and from the ISP with IPv4 and IPv6 (OUT4,
-# OUT6), and one of h11 from h20 (OTHER).
+# under_way: starts downloads: h10 from h20 (HERE), h10 from the ISP (OUT4, OUT6), h11 from h20
+# (OTHER).
 under_way() {
     engine_ebpf
     HERE=$(fresh_port) OUT4=$(fresh_port) OUT6=$(fresh_port) OTHER=$(fresh_port)
@@ -103,12 +98,12 @@ sent_on_by_h11() { [ "$(h11 cat /sys/class/net/eth0/statistics/tx_bytes)" -gt "$
 test_route_and_link_changes_remove_entries_in_time() {
     local bytes
     under_way
-    trap 'watch_no_more; gw "ip route del blackhole 10.10.20.10; ip route del 10.10.10.10
+    trap 'stop_watching; gw "ip route del blackhole 10.10.20.10; ip route del 10.10.10.10
         bridge vlan add dev lan2 vid 20" 2>/dev/null' EXIT
     flushes "$ROUTE" "$HERE $OTHER" "$OUT4 $OUT6" gw ip route add blackhole 10.10.20.10
     gw ip route del blackhole 10.10.20.10
     carried "$HERE" "$OTHER"
-    # h11 becomes the next hop to h10 and forwards its packets.
+    # h11 becomes the next hop to h10.
     h11 'sysctl -qw net.ipv4.ip_forward=1 net.ipv4.conf.all.send_redirects=0 \
         net.ipv4.conf.eth0.send_redirects=0'
     bytes=$(h11 cat /sys/class/net/eth0/statistics/tx_bytes)
@@ -117,7 +112,7 @@ test_route_and_link_changes_remove_entries_in_time() {
     carried "$HERE" "$OUT4"
     flushes "$ROUTE" "$HERE $OUT4" "$OUT6 $OTHER" gw ip route del 10.10.10.10
     carried "$HERE" "$OUT4"
-    # The bridge first flushes its stations there.
+    # The bridge first flushes the stations at that port.
     flushes "$NEIGHBOUR" "$HERE $OTHER" "$OUT4 $OUT6" gw bridge vlan del dev lan2 vid 20
     gw bridge vlan add dev lan2 vid 20
     carried "$HERE" "$OTHER"
@@ -132,7 +127,6 @@ test_moves_of_hosts_remove_entries_in_time() {
     end "tcp$OTHER"
     trap home EXIT
     second_port
-    # The host announces a new address.
     peers ip netns exec h20 sysctl -qw net.ipv4.conf.eth0/20.arp_notify=1
     flushes "$NEIGHBOUR" "$HERE" "$OUT4 $OUT6" \
         peers ip -n h20 link set eth0.20 address 52:54:00:02:00:22
@@ -147,11 +141,11 @@ test_moves_of_hosts_remove_entries_in_time() {
 session() { said '.pppoe[0].session' topology; }
 reconnected() { [ "$(session)" -gt 0 ] && [ "$(session)" != "$1" ] && wan_is_up; }
 
-# The connection without address translation continues in the new session.
+# Only the connection without address translation survives the reconnect.
 test_a_reconnect_removes_entries_in_time() {
     local before
     under_way
-    trap watch_no_more EXIT
+    trap stop_watching EXIT
     before=$(session)
     flushes "$ROUTE6" "$OUT4 $OUT6" "$HERE $OTHER" pppoe_end KILL
     soon 30 reconnected "$before"

@@ -1,11 +1,9 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# The eBPF engine forwards known flows before the stack sees them.
 
-# least_of PACKETS: prints the file's size plus the IP and TCP headers of all packets.
+# least_of PACKETS: prints the file's size plus 52 bytes of IP and TCP headers per packet.
 least_of() { echo $((209715200 + $1 * 52)); }
 
-# counted_all PORT: succeeds once the daemon has counted the whole file.
 counted_all() {
     local flow
     flow=$(newest --proto tcp --text "$1")
@@ -13,8 +11,7 @@ counted_all() {
         { echo "$flow"; return 1; }
 }
 
-# 200 MB from a server reach h10 through the programs. The daemon counts all bytes of programs and
-# stack, including IP and TCP headers.
+# h10 downloads 200 MB. Programs and stack together count all bytes including headers.
 # @each isp | 4 @core
 # @each isp | 6
 # @each h20 | 4
@@ -38,7 +35,6 @@ test_the_programs_forward_a_download_from() {
     again=$(($(retransmitted "$1") - again))
     note "counted: $bytes bytes in $packets packets, $(kernel_saw "$port") seen by the stack," \
         "$again sent twice"
-    # The response header adds to the file's size.
     between "bytes that the daemon counts, of the file and its headers" "$bytes" \
         "$(least_of "$packets")" $((209716200 + packets * 72 + again * 1500))
 }

@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Engine switches and their effect on the firewall.
 
-# rules TABLE: prints the rules without counters.
 rules() { gw "nft -s list table inet $1"; }
 table_is_there() { gw 'nft list table inet fastpath'; }
 table_is_gone() { ! table_is_there; }
@@ -20,7 +19,7 @@ test_off_and_on_again() {
     soon 5 on_path slow/engine-off --proto tcp --text "$old"
     soon 5 on_path slow/engine-off --proto tcp --text "$new"
     same "source of the choice" "$(said .engine.source status)" command
-    # Flows of the flowtable continue on the slow path.
+    # Offloaded flows continue on the slow path.
     lacks "conntrack" "$(conntrack_of "$old")" OFFLOAD
     lacks "conntrack" "$(conntrack_of "$new")" OFFLOAD
     read -r _ bytes <<<"$(conntrack_bytes "$old")"
@@ -57,7 +56,7 @@ test_all_our_nft_objects_are_marked() {
     local text
     text=$(rules fastpath)
     has "the table" "$text" 'comment "!fastpath: established flows'
-    # Chain and rules have a comment each; nft supports none for a flowtable.
+    # nft supports comments for chains and rules, but not for flowtables.
     lacks "the rules" \
         "$(grep -E '(flow add|mark set)' <<<"$text" | grep -v '!fastpath' || true)" "a"
     has "the flowtable" "$text" counter
@@ -80,8 +79,8 @@ test_a_deleted_table_is_restored() {
     same "fw4's table" "$(rules fw4)" "$before"
 }
 
-# restored TIMES: succeeds if the log has one line per removal. While the daemon reads the table,
-# the read itself may detect it; the periodic check also detects it, but never logs a removal.
+# restored TIMES: succeeds if the log has one line per removal. A read of the table may also detect
+# a removal; the periodic check does, too, but logs nothing.
 restored() {
     [ "$(daemon_log | grep -cE 'was (changed or )?removed from outside: restor')" = "$1" ]
 }
@@ -100,16 +99,15 @@ test_every_removal_of_the_table_is_noticed_at_once() {
         soon 15 table_is_there
         soon 5 engine_is flowtable
     done
-    # Detected by an event, not only by the periodic check every 20 s.
+    # The event was logged, so detection did not wait for the periodic check (20 s).
     has "the log" "$(daemon_log)" "inet fastpath was removed from outside"
-    # A single removed rule is restored as well.
     gw nft flush chain inet fastpath fastpath
     soon 15 rules_are_back
 }
 
 rules_are_back() { gw 'nft list chain inet fastpath fastpath' | grep 'flow add'; }
 
-# on_the_flowtable PORT…: fails unless data arrives at these downloads and they are offloaded.
+# on_the_flowtable PORT…: fails unless the downloads receive data and are offloaded.
 on_the_flowtable() {
     local port
     for port; do
@@ -134,13 +132,11 @@ test_a_host_that_moves_stays_offloaded() {
     has "the log" "$(daemon_log)" "hosts have moved"
     roam eth0 eth1
     on_the_flowtable "$here" "$out4" "$out6"
-    # The neighbour gets another MAC.
     peers ip netns exec h20 sysctl -qw net.ipv4.conf.eth0/20.arp_notify=1
     peers ip -n h20 link set eth0.20 address 52:54:00:02:00:22
     on_the_flowtable "$here"
 }
 
-# queue_bytes DEVICE: prints the bytes sent through its queue.
 queue_bytes() { gw tc -s qdisc show dev "$1" root | sed -n 's/^ Sent \([0-9]*\) bytes.*/\1/p'; }
 queue_grows() { [ "$(queue_bytes "$1")" -gt "$2" ]; }
 queues_away() {
@@ -167,13 +163,12 @@ test_flows_through_a_queue_are_not_offloaded() {
     soon 10 queue_grows pppoe-wan $(($(queue_bytes pppoe-wan) + 2000))
     on_the_flowtable "$lan"
     doctor 'finds flowtable-shaped'
-    # The flowtable uses the queue of the port itself.
+    # The flowtable bypasses the qdisc of pppoe-wan, but not that of the port.
     gw 'tc qdisc del dev pppoe-wan root
         tc qdisc replace dev wan root tbf rate 50mbit burst 100kb latency 50ms'
     on_the_flowtable "$old" "$new"
     soon 10 queue_grows wan $(($(queue_bytes wan) + 2000))
     doctor 'silent flowtable-shaped'
-    # A queue for incoming packets.
     gw tc qdisc add dev pppoe-wan ingress
     soon 10 on_path slow/shaped --proto tcp --text "$old"
     gw tc qdisc del dev pppoe-wan ingress
@@ -189,7 +184,7 @@ test_a_persistent_engine_survives_a_restart_of_the_daemon() {
     gw '/etc/init.d/fastpathd restart'
     soon 15 engine_is off
     same "source of the choice" "$(said .engine.source status)" config
-    # Persisting an engine also enables it.
+    # --persist also enables the engine.
     gw "sed -i \"/^config fastpath/,/engine/s/enabled '1'/enabled '0'/\" /etc/config/fastpath"
     gw fastpathctl engine flowtable --persist >/dev/null
     main=$(gw "sed -n '/^config fastpath/,/^\$/p' /etc/config/fastpath")

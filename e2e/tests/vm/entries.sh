@@ -1,15 +1,13 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Packets that the flowtable must pass to the stack although a flow has their tuple, and the
-# reported path of flows with packets that miss their entry.
+# Packets that the flowtable must leave to the stack although their tuple has a flow, and the
+# reported path of flows whose packets miss their entry.
 
-# The address of another station, and addresses of groups.
+# MAC of another station, and multicast MACs.
 STRANGER=02005e005301
 GROUPS_OF="ffffffffffff 01005e010203 333300000001"
-# Packets of each kind that are counted.
 SENT_EACH=10
 
-# in_namespace HOST RULE…: loads nft rules in the host's namespace.
 in_namespace() {
     local host=$1
     shift
@@ -21,7 +19,6 @@ counted_by() {
         awk '{ for (i = 1; i < NF; i++) if ($i == "packets") n += $(i + 1) } END { print n + 0 }'
 }
 
-# sends HOST MAC PACKET: sends SENT_EACH frames of that packet to this MAC.
 sends() {
     local one
     one=$(frame "$1" "$3")
@@ -31,12 +28,12 @@ sends() {
             FILE:/tmp/e2e/odd INTERFACE:eth0"
 }
 
-# arrived HOST KNOWN: prints the packets that have arrived there since KNOWN.
+# arrived HOST KNOWN: prints the packets that arrived at HOST after the counter was KNOWN.
 arrived() { echo $(($(counted_by "$1") - $2)); }
 all_arrived() { [ "$(arrived "$1" "$2")" = "$SENT_EACH" ]; }
 
-# Raw frames with the tuple of an offloaded flow reach the target only if they are addressed to the
-# router. Frames of h20 have a VLAN tag.
+# Raw frames with the tuple of an offloaded flow reach the target only if addressed to the router.
+# Frames of h20 have a VLAN tag.
 # @each h10 | h20 | 4 @core
 # @each h10 | h20 | 6
 # @each h10 | isp | 4 6
@@ -67,11 +64,11 @@ test_frames_to_other_stations_are_not_offloaded() {
 }
 more_arrived() { [ "$(arrived "$1" "$2")" -gt 0 ]; }
 
-# A frame to another station is bridged unchanged, because the chains at ingress restore it.
+# The ingress chains must restore frames to other stations.
 test_a_bridged_frame_is_not_changed() {
     local port known
     port=$(fresh_port)
-    # A changed frame would have a wrong checksum.
+    # A changed frame would fail its checksum.
     begin h11 heard "exec socat -u UDP4-RECV:$port OPEN:/tmp/e2e/heard,creat,trunc"
     soon 5 peers "ip netns exec h11 ss -Huln sport = :$port | grep -q ."
     peers "ip netns exec h10 sh -c 'echo bridged | socat -u - UDP4-SENDTO:10.10.10.11:$port'"
@@ -85,8 +82,8 @@ test_a_bridged_frame_is_not_changed() {
     same "packets that were changed" "$(arrived h11 "$known")" 0
 }
 
-# through_h11: routes h10's packets to the Internet through h11, while the router answers h10
-# directly. its_own_gateway restores the route.
+# through_h11: routes h10's Internet packets through h11; the router's answers go to h10 directly.
+# restore_gateway restores the route.
 through_h11() {
     peers 'ip netns exec h11 sysctl -qw net.ipv4.ip_forward=1 net.ipv4.conf.all.send_redirects=0 \
         net.ipv4.conf.eth0.send_redirects=0'
@@ -95,15 +92,13 @@ through_h11() {
     h10 ping -c 1 -W 2 10.10.10.11 >/dev/null
 }
 by_h11() { peers ip -n h10 route replace default via "${1:-10.10.10.11}"; }
-its_own_gateway() {
+restore_gateway() {
     peers 'touch /tmp/e2e/steady.*.end
         ip -n h10 route replace default via 10.10.10.1
         ip netns exec h11 nft delete table inet e2e
         ip netns exec h11 sysctl -qw net.ipv4.ip_forward=0' || true
 }
 
-# all_pass_h11 SENT-BEFORE COUNTED-BEFORE PORT: sends 100 more datagrams, and fails unless all pass
-# h11.
 all_pass_h11() {
     local sent=$1 known=$2
     later "$3" 100
@@ -115,20 +110,20 @@ all_pass_h11() {
 test_packets_through_another_router_of_the_lan_take_the_slow_path() {
     local port
     port=$(fresh_port)
-    trap its_own_gateway EXIT
+    trap restore_gateway EXIT
     through_h11
     by_h11
     numbered h10 "$port" "$ISP_4"
     soon 10 steady_reaches "$port" 2 20
     all_pass_h11 "$(count_of "$port" 1)" "$(counted_by h11)" "$port"
-    # Packets enter by another port than the route to h10 uses.
+    # Packets enter by another port than the one of the route to h10.
     soon 10 on_path slow/entry-missed --proto udp --text "$port"
 }
 
 test_a_flow_survives_a_change_of_the_gateway() {
     local port
     port=$(fresh_port)
-    trap its_own_gateway EXIT
+    trap restore_gateway EXIT
     through_h11
     numbered h10 "$port" "$ISP_4"
     soon 10 on_path flowtable --proto udp --text "$port"
@@ -139,14 +134,13 @@ test_a_flow_survives_a_change_of_the_gateway() {
     soon 20 on_path flowtable --proto udp --text "$port"
 }
 
-# virtual_on HOST LINK: prints commands that add a virtual VRRP address, first for the router, then
-# for h11.
+# virtual_on HOST LINK: prints commands that add a virtual VRRP address.
 virtual_on() {
     printf '%s\n' "link add vrrp link $2 address 00:00:5e:00:01:0a type macvlan mode private" \
         "addr add 10.10.10.254/24 dev vrrp noprefixroute" "link set vrrp up"
 }
 no_virtual() {
-    its_own_gateway
+    restore_gateway
     gw ip link del vrrp || true
     peers ip -n h11 link del vrrp || true
 }
@@ -167,10 +161,8 @@ test_a_flow_survives_a_vrrp_failover() {
     all_pass_h11 "$(count_of "$port" 1)" "$(counted_by h11)" "$port"
 }
 
-# priority NUMBER: sets the VLAN priority of the frames that h20 sends.
 priority() { peers ip -n h20 link set eth0.20 type vlan egress-qos-map "0:$1"; }
 
-# by_path: prints the bytes of the slow path and of the flowtable.
 by_path() { said '.paths | "\(.slow.bytes) \(.flowtable.bytes)"' status; }
 
 # @core
@@ -185,15 +177,14 @@ test_frames_with_a_vlan_priority_are_reported_as_slow() {
     read -r slow fast < <(by_path)
     later "$port" 300
     read -r slow_then fast_then < <(by_path)
-    # Each datagram and its echo have the same size, and only the echo matches its entry.
+    # A datagram and its echo have the same size; only the echo matches its entry.
     between "bytes of the slow path for each of the flowtable" \
         "$(awk "BEGIN { print ($slow_then - $slow) / ($fast_then - $fast) }")" 0.8 1.25
     priority 0
     soon 10 on_path flowtable --proto udp --text "$port"
 }
 
-# After the device's MTU is reduced to 1400, unfragmentable packets of 1480 bytes do not arrive, and
-# the sender gets an error.
+# Unfragmentable packets of 1480 bytes are dropped with an error after the MTU is reduced to 1400.
 # @each 4 6
 test_a_smaller_mtu_applies_to_offloaded_flows() {
     local port known from=H10_$1 to=H20_$1 error="icmpv6 type packet-too-big"
@@ -218,10 +209,10 @@ test_a_smaller_mtu_applies_to_offloaded_flows() {
     soon 5 reported
     same "packets above the MTU that arrived" "$(arrived h20 "$known")" 0
 }
-# The kernel limits the rate of errors to a host.
+# One ICMP error suffices, because the kernel limits their rate.
 reported() { [ "$(counted_by h10)" -gt 0 ]; }
 
-# flapping: makes h11 announce its address alternately with two MACs.
+# flapping: h11 announces its address alternately with two MACs.
 flapping() {
     peers 'cat >/tmp/e2e/flap' <<'PERL'
 use strict; use warnings; use Socket;
@@ -243,7 +234,7 @@ PERL
 # renewals: prints how often the table was loaded since mark_log.
 renewals() { daemon_log | grep -c 'table inet fastpath: '; }
 
-# Only the flapping host stays on the slow path; others are affected only by its first moves.
+# The flapping host stays on the slow path; its moves must not renew the table for others.
 test_a_flapping_host_does_not_affect_other_hosts() {
     local port
     port=$(fresh_port)

@@ -1,12 +1,12 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Flow records at high rates: none is lost.
+# Flow records at high rates without loss.
 # @long
 
 # shellcheck source=e2e/tests/vm/lib/export.sh
 . "$VM/lib/export.sh"
 
-# begin_and_end SECONDS NUMBER: begins and ends NUMBER flows in each second of the gateway's clock.
+# begin_and_end SECONDS NUMBER: opens and closes NUMBER flows per second of the gateway's clock.
 # Prints the actual duration in seconds.
 begin_and_end() {
     crowd_in "$2" >/dev/null
@@ -23,7 +23,7 @@ begin_and_end() {
         echo \$((\$(now) - start))"
 }
 
-# Uses as many records per second as the machine can generate, at most 2,000.
+# Up to 2,000 records per second, depending on the machine.
 test_two_thousand_records_a_second_are_received() {
     local seconds
     need_readers

@@ -1,7 +1,6 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Flow records over TCP: exact bytes, and no delay by a collector that does not read or sends
-# garbage.
+# Flow records over TCP: exact bytes; collectors that stall or send garbage delay nothing.
 # @long
 
 # shellcheck source=e2e/tests/vm/lib/export.sh
@@ -28,7 +27,6 @@ test_bytes_over_tcp_are_exact() {
     note "$(said '.exports[0] | "sent \(.sent), lost \(.lost)"' exports)"
 }
 
-# ticks_begin: starts recording the daemon's ticks.
 # shellcheck disable=SC2016 # expanded on the gateway
 ticks_begin() {
     gw 'ubus subscribe fastpath >/tmp/export.ticks 2>/dev/null & echo $! >/tmp/export.pid'
@@ -37,8 +35,8 @@ ticks_begin() {
 # shellcheck disable=SC2016 # expanded on the gateway
 ticks_end() { gw 'kill "$(cat /tmp/export.pid)" 2>/dev/null; cat /tmp/export.ticks'; }
 
-# ticks_go_on: checks the interval between ticks, as in api.sh.
-ticks_go_on() {
+# ticks_continue: checks the interval between the ticks, like api.sh.
+ticks_continue() {
     local ticks
     ticks=$(ticks_end | jq -sc '[.[].tick | values | .now_ms]')
     note "$(jq -r '"\(length) ticks in \((last - first) / 1000) s"' <<<"$ticks")"
@@ -47,13 +45,12 @@ ticks_go_on() {
         "$(jq '(last - first) / (length - 1)' <<<"$ticks")" 900 1250
 }
 
-# stop_reading NAME: stops the collector, which fills the kernel's buffers and then the queue.
+# stop_reading NAME: suspends the collector; the kernel's buffers fill up, then the queue.
 stop_reading() { peers "kill -STOP -- -\$(cat /tmp/e2e/$1.pid)"; }
 run_again() { peers "kill -CONT -- -\$(cat /tmp/e2e/$1.pid)" 2>/dev/null || true; }
 
 stalled() { says '.exports[0] | .state == "up" and .cause.code == "stalled"' exports; }
 
-# more_until CONDITION: creates further records; succeeds once the condition holds.
 more_until() {
     questions 4000
     says "$1" exports
@@ -73,11 +70,11 @@ test_a_collector_that_does_not_read_delays_nothing() {
     # The queue holds 14,000 records.
     between "records that wait" "$(said '.exports[0].queued' exports)" 10000 20000
     note "$(said '.exports[0] | "sent \(.sent), lost \(.lost), queued \(.queued)"' exports)"
-    ticks_go_on
+    ticks_continue
     end_flood
 }
 
-# garbage_is_read: succeeds once the exporter has acknowledged the garbage.
+# garbage_is_read: succeeds once the exporter has read all garbage.
 garbage_is_read() {
     local said
     said=$(h10 "ss -Hti state established sport = :4739")

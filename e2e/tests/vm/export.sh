@@ -1,7 +1,7 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Flow records: nfdump, pmacct and tshark read the same bytes as hosts and conntrack count, losses
-# are counted, and an invalid section changes nothing.
+# Flow records: nfdump, pmacct and tshark report the same bytes as hosts and conntrack; losses are
+# counted; an invalid section changes nothing.
 
 # shellcheck source=e2e/tests/vm/lib/export.sh
 . "$VM/lib/export.sh"
@@ -14,7 +14,7 @@ by_nfdump() {
     pid=$!
     soon 10 grep -q Startup "$HERE/nfcapd.log"
     node "$VM/records.mjs" replay "$HERE/export.pcap" $port
-    # nfcapd writes its file when it ends, after all datagrams.
+    # nfcapd writes its file on exit.
     kill "$pid"
     wait "$pid"
     nfdump -R "$HERE/nfdump" -o json |
@@ -55,7 +55,6 @@ test_bytes_of_offloaded_flows_are_exact() {
     wan=$(gw cat /sys/class/net/pppoe-wan/ifindex)
     lan=$(gw cat /sys/class/net/br-lan.10/ifindex)
     payload_is_whole "${ports[@]}"
-    # Use the record with most bytes.
     line=$(grep "^${ports[0]} " "$HERE/records" | sort -k 4 -n | tail -n 1)
     same "port, path, reason, zones, NAT, devices, VLANs" \
         "$(awk '{ print $2, $8, $9, $10, $11, $12, $13, $14, $15, $16 }' <<<"$line")" \
@@ -65,8 +64,8 @@ test_bytes_of_offloaded_flows_are_exact() {
         "flowtable - lan iot 10 20"
 }
 
-# Conntrack does not count offloaded packets. The daemon adds the programs' counters, also at the
-# end of an offloaded connection.
+# Conntrack does not count packets offloaded by eBPF, so the daemon adds the programs' counters,
+# even for the last packets of a connection.
 # @long
 test_bytes_offloaded_by_ebpf_are_exact() {
     local port ports
@@ -90,7 +89,7 @@ test_bytes_offloaded_by_ebpf_are_exact() {
 begins_with_templates() {
     local bytes
     read -ra bytes < <(peers "od -A n -t x1 -N 18 /tmp/e2e/$1" | xargs)
-    # Byte 0: version 10. Byte 16: number of the first set; 2 means templates.
+    # Byte 0: version 10. Byte 16: id of the first set, 2 for templates (RFC 7011).
     [ "${bytes[*]:0:2} ${bytes[*]:16:2}" = "00 0a 00 02" ]
 }
 

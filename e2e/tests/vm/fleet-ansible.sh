@@ -1,14 +1,13 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# The Ansible role configures the gateway over HTTP: VLANs, PPPoE and policies from a factory state,
-# nothing in a second run. A change that disconnects the controller is rolled back. `./build.sh test
-# fleet` installs Ansible.
+# The Ansible role configures VLANs, PPPoE and policies of a factory-default gateway over HTTP; a
+# second run changes nothing. A change that disconnects the controller is rolled back. `./build.sh
+# test fleet` installs Ansible.
 # @long
 
 VENV=$TOP/build/fleet/venv
 TEXTS='cat /etc/config/network /etc/config/firewall /etc/config/dhcp /etc/config/fastpath'
 
-# The lab's networks as variables of the role.
 VARIABLES='{
     "fastpath_password": "fastpath",
     "fastpath_vlans": [
@@ -106,11 +105,9 @@ factory() {
     soon 30 answers
 }
 
-# answers: succeeds if the web server accepts a login on a new connection.
 answers() { [ -n "$(session root fastpath)" ]; }
 
-# play ARGUMENT…: runs the role with additional variables from the JSON object MORE; writes
-# $RUN/play.
+# play ARGUMENT…: runs the role with the extra variables MORE (JSON); writes $RUN/play.
 MORE='{}'
 play() {
     local folder=$RUN/ansible
@@ -126,7 +123,7 @@ play() {
         "$folder/play.yml" >"$RUN/play" 2>&1
 }
 
-# changes NUMBER ARGUMENT…: fails unless the run succeeds with that many changed tasks.
+# changes NUMBER ARGUMENT…: fails unless the run succeeds with NUMBER changed tasks.
 changes() {
     local number=$1
     shift
@@ -182,7 +179,7 @@ test_rejected_values_change_nothing() {
     VARIABLES='{"fastpath_password": "fastpath"}'
     MORE='{"fastpath_main": {"mark_mask": "0x3"}, "fastpath_engine": "quick"}'
     if play; then fail "the run succeeds: $(cat "$RUN/play")"; fi
-    # Ansible hides the password, which is fastpath.
+    # Ansible masks the password, `fastpath`, in its output.
     has "the reason" "$(cat "$RUN/play")" '.main.engine: '
     has "the reason" "$(cat "$RUN/play")" "value 'quick': is not one of off, flowtable"
     same "the files" "$(gw "$TEXTS")" "$texts"

@@ -1,7 +1,7 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Prometheus and VictoriaMetrics scrape the gateway as configured in docs/fleet: each panel of each
-# dashboard has data, and no alert fires. `./build.sh test fleet` installs both.
+# Prometheus and VictoriaMetrics scrape the gateway as configured in docs/fleet: every dashboard
+# panel has data, and no alert fires. `./build.sh test fleet` installs both.
 # @inspected @long
 
 # shellcheck source=e2e/tests/vm/lib/archives.sh
@@ -9,7 +9,7 @@
 
 FLEET=$TOP/e2e/tests/fleet
 PYTHON=$TOP/build/fleet/venv/bin/python
-# Prints the collector's text, as in metrics.sh. Runs in a new shell at any time the store scrapes.
+# Prints the collector's output, like metrics.sh. Each scrape runs it in a new shell.
 # shellcheck disable=SC2016 # expanded by that shell
 SCRAPE='set -eo pipefail
     unset RUN
@@ -23,7 +23,6 @@ need_stores() {
     [ -x "$PYTHON" ] || skip "this machine has no Python environment for the stores"
 }
 
-# busy_gateway: makes each subsystem report something.
 busy_gateway() {
     serve_archives
     in_line "$(source_of good)"

@@ -1,20 +1,19 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# A megabyte of garbage at each socket of our processes, and floods of alerts. See floods.sh.
+# A megabyte of garbage at each socket of our processes, and floods of alerts; see floods.sh.
 # @inspected
 # shellcheck source=e2e/tests/vm/lib/floods.sh
 . "$VM/lib/floods.sh"
 
 GARBAGE=1000000
 
-# our_sockets: prints the sockets on which our processes listen, one per line. A
-# datagram socket that only sends has the name *.
+# our_sockets: prints the listening sockets of our processes, one per line. The name of a send-only
+# datagram socket is *.
 our_sockets() {
     gw 'ss -Hxlp; ss -Hltnup' | grep -E '"(fastpath|uhttpd|rpcd|ubusd)' |
         awk '$5 != "*" { print $1 ~ /^u_/ ? $5 : "port " gensub(/.*:/, "", 1, $5) }' | sort -u
 }
 
-# garbage_to SOCKET: sends garbage and ignores the sender's result.
 garbage_to() {
     gw "head -c $GARBAGE /dev/urandom | socat -u - $1" >/dev/null 2>&1 || true
 }
@@ -34,7 +33,7 @@ test_garbage_at_every_socket_is_harmless() {
         esac
         page_answers
     done
-    # Bodies and paths of requests to the page.
+    # Garbage as request bodies to the page and the API.
     head -c "$GARBAGE" /dev/urandom >"$bodies"
     for socket in "$(ubus_url)" "$(lab_url)"; do
         curl -sS -o /dev/null -m "$(patient 5)" --data-binary "@$bodies" "$socket" || true
@@ -49,7 +48,6 @@ test_garbage_at_every_socket_is_harmless() {
     dropped "$ISP_4"
 }
 
-# alert_flood SOURCES: sends 20,000 alerts about passed packets and 40 about dropped ones.
 alert_flood() {
     gw "awk -v sources=$1"' '"'"'BEGIN {
         for (i = 0; i < 20000; i++) {
@@ -64,8 +62,6 @@ alert_flood() {
     }'"'"' >/tmp/flood; socat -u OPEN:/tmp/flood '"UNIX-CONNECT:$EVENTS"
 }
 
-# all_blocked: succeeds once all 40 are listed. Suricata may have reconnected, which ends the
-# flood's connection.
 all_blocked() {
     local number
     number=$(ask alerts --action blocked --limit 400 |

@@ -1,19 +1,18 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Floods of connections, events, clients, garbage. During a flood an offloaded connection loses no
-# packet, the page answers within two seconds, and the daemon uses less than 100 MB and does not
-# restart. Losses are counted, and afterwards everything is normal.
+# Floods of connections, events and clients. Meanwhile an offloaded connection loses no packet, the
+# page answers within two seconds, and the daemon uses less than 100 MB and does not restart. Losses
+# are counted, and the gateway recovers.
 
 # shellcheck source=e2e/tests/vm/lib/floods.sh
 . "$VM/lib/floods.sh"
 
-# is_normal: succeeds if the only finding is about lost events, which stays for a minute.
+# is_normal: succeeds if the daemon has no finding, except `resync`, which stays for a minute.
 is_normal() {
     says '.conntrack.count < 500 and .conntrack.unlisted == 0 and
         ([.health[] | select(.code != "resync")] == [])' status
 }
 
-# flood PROTO NUMBER RATE: starts a flood from h10 in the background.
 flood() {
     local mac
     mac=$(peers ip -n h10 neigh show 10.10.10.1 | sed -n 's/.* lladdr \([^ ]*\).*/\1/p')
@@ -21,7 +20,6 @@ flood() {
     begin h10 flood "/tmp/e2e/flood $1 eth0 $mac $2 $3"
 }
 
-# flood_from_outside NUMBER PORT: sends SYNs from the Internet to that port of the WAN's address.
 flood_from_outside() {
     local address device
     address=$(wan_address)
@@ -30,7 +28,7 @@ flood_from_outside() {
     begin isp flood "/tmp/e2e/flood tcp $device - $1 0 $address $2"
 }
 
-# flooded NUMBER: fails unless that many packets were sent, and each was tracked or counted.
+# flooded NUMBER: fails unless NUMBER packets were sent and each was tracked or counted.
 flooded() {
     local report total refused
     report=$(peers cat /tmp/e2e/flood.log)
@@ -51,7 +49,7 @@ end_connections() {
 }
 
 # keep_unanswered: keeps unanswered connections for a day or until the test ends, because a flood
-# from a slow machine takes longer than the normal timeouts.
+# from a slow machine outlasts the normal timeouts.
 keep_unanswered() {
     local name before=()
     for name in udp_timeout tcp_timeout_syn_sent tcp_timeout_syn_recv; do
@@ -61,7 +59,6 @@ keep_unanswered() {
     TIMEOUTS="${before[*]}"
     at_the_end as_before
 }
-# as_before: empties the table, also after a failed flood.
 as_before() {
     end_connections
     gw "$TIMEOUTS"
@@ -83,11 +80,11 @@ test_a_flood_of_half_open_connections() {
     [ "$1" = 80000 ] || soon 90 says '.health == []' status
 }
 
-# Floods a port forward to a web server; nobody receives the answers.
+# Floods a port forward to a web server with SYNs from unreachable sources.
 # @timed @fault:flood-port-forward
 test_a_flood_through_a_port_forward() {
     keep_unanswered
-    # The sources do not exist, and no host or router reports that.
+    # Drop answers silently; an unreachable error would end the connections.
     isp ip route replace blackhole 198.18.0.0/24
     at_the_end 'as_before; isp ip route del blackhole 198.18.0.0/24'
     add_config firewall <<<"
@@ -104,7 +101,7 @@ $WEB_FORWARD"
     soon 30 is_normal
 }
 
-# Sends 20,000 packets a second, or as many as the machine can.
+# Up to 20,000 packets per second, depending on the machine.
 # @timed @fault:flood-udp-flows
 test_a_flood_of_new_udp_flows() {
     keep_unanswered
@@ -117,7 +114,6 @@ test_a_flood_of_new_udp_flows() {
     soon 30 is_normal
 }
 
-# forty_watch: succeeds once each of the forty clients has received an event.
 forty_watch() {
     [ "$(gw 'find /tmp/clients -name "watch.*" -size +0 | wc -l')" -eq 40 ]
 }
@@ -126,9 +122,8 @@ forty_watch() {
 test_a_flood_of_ubus_clients() {
     local answered
     begin_flood
-    # Forty clients subscribe and never read; the other 160 list objects and call small and large
-    # methods. They have the lowest priority, because starting 160 programs at once would occupy the
-    # CPU, which remote clients would not do.
+    # 40 clients subscribe and never read; 160 clients call small and large methods. These have the
+    # lowest priority, because starting 160 programs would occupy the CPU, unlike remote clients.
     # shellcheck disable=SC2016 # expanded on the gateway
     gw 'rm -rf /tmp/clients; mkdir /tmp/clients
         for n in $(seq 40); do

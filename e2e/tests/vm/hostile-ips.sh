@@ -1,18 +1,17 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# An attacker with the rights of Suricata's user: files in its folders, and answers on its command
-# socket.
+# An attacker with the rights of Suricata's user plants files in its folders and answers on its
+# command socket.
 # @inspected
 
 FOLDER=/var/run/suricata
 
-# as_suricata COMMAND: runs a command as Suricata's user in its folder.
 as_suricata() {
     gw "cd $FOLDER && setpriv --reuid=suricata --regid=fastpath --init-groups --bounding-set=-all \
         --inh-caps=-all --no-new-privs sh -c $(quoted "$*")"
 }
 
-# taken_over: kills Suricata and holds its supervisor.
+# taken_over: kills Suricata and holds its supervisor, so that the attacker can take its place.
 taken_over() {
     in_line
     at_the_end released
@@ -21,7 +20,7 @@ taken_over() {
     soon 10 ips_is failing-open
     DAEMON=$(daemon_pid)
 }
-# released: ends the attack. A running Suricata has created its own socket.
+# released: ends the attack. Keeps the socket of a running Suricata.
 released() {
     gw "pkill -f '[s]ocat UNIX-LISTEN:command.sock'
         cd $FOLDER && rm -rf refused answer
@@ -29,21 +28,21 @@ released() {
     let_suricata
 }
 
-# harmed: succeeds if the daemon does not answer, was restarted, uses too much memory, or takes the
-# attacker for Suricata.
+# harmed: succeeds if the daemon is silent, was restarted, uses too much memory, or accepts the
+# attacker as Suricata.
 harmed() { ! sound; }
 sound() {
     ask status >"$RUN/status" && ips_is failing-open && [ "$(daemon_pid)" = "$DAEMON" ] &&
         [ "$(daemon_kib)" -lt 100000 ]
 }
 
-# unharmed WHAT: fails if the daemon is harmed within more than one of its polling intervals.
+# unharmed SUBJECT: fails if the daemon is harmed within two of its polling intervals.
 unharmed() {
     note "$1: $(daemon_kib) KiB"
     never 2 harmed
 }
 
-# keeps_secrets: fails if root's password hash appears in any file or answer.
+# keeps_secrets: fails if any file or answer contains root's password hash.
 keeps_secrets() {
     local hash
     hash=$(gw "sed -n 's/^root:\([^:]*\).*/\1/p' /etc/shadow")
@@ -58,7 +57,7 @@ SERVICE=/etc/config/suricata
 service_back() {
     gw "[ ! -e /run/e2e/suricata-service ] || mv /run/e2e/suricata-service $SERVICE"
 }
-# begins_reload: runs in the background, because it could block on a pipe without a reader.
+# begins_reload: reloads in the background, because a pipe without a reader may block it.
 begins_reload() { gw '/etc/init.d/suricata reload >/dev/null 2>&1 </dev/null &'; }
 reload_over() { ! gw 'pgrep -f "init.d/[s]uricata reload|rc.common.*[s]uricata reload"'; }
 
@@ -74,7 +73,6 @@ test_links_and_pipes_of_an_attacker_are_harmless() {
         unharmed "$kind"
     done
     has "the reason of the state" "$(ips_value .why)" "not running"
-    # The init script and Suricata work despite the attacker's files.
     # shellcheck disable=SC2016 # expanded on the gateway
     as_suricata 'rm -rf refused command.sock
         mkfifo -m 666 refused; mkdir -p command.sock/full; cd /var/log/suricata; rm -rf eve.json
@@ -95,7 +93,7 @@ test_links_and_pipes_of_an_attacker_are_harmless() {
     as_suricata 'cd /var/log/suricata; rm -f eve.json fast.log stats.log suricata.log'
 }
 
-# answers COMMAND: makes a shell command answer on the command socket.
+# answers COMMAND: runs COMMAND for each connection to the command socket.
 answers() {
     gw "pkill -f '[s]ocat UNIX-LISTEN:command.sock'; rm -rf $FOLDER/command.sock" || true
     gw "cat >$FOLDER/answer" <<<"$1"

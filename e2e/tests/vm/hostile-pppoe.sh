@@ -1,16 +1,16 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# A PPPoE server, or another subscriber of the VLAN, sends damaged frames, terminates sessions, or
+# A hostile PPPoE server or subscriber of the same VLAN damages frames, terminates sessions, or
 # assigns invalid addresses and MRUs.
 
 DEVICE=access.35
 
-# peer ARGUMENTS…: starts the hostile server with its output in /tmp/e2e/peer.log.
+# peer ARGUMENTS…: starts the hostile server, which logs to /tmp/e2e/peer.log.
 peer() { begin isp peer "exec /tmp/e2e/pppoe-peer $*"; }
 copied() {
     peers 'cat >/tmp/e2e/pppoe-peer && chmod +x /tmp/e2e/pppoe-peer' <"$VM/peers/pppoe-peer"
 }
-# received LINE [TIMES]: succeeds once the hostile server has logged the line that often.
+# received LINE [TIMES]: succeeds once the hostile server has logged LINE that often.
 received() { [ "$(peers "grep -cx '$1' /tmp/e2e/peer.log")" -ge "${2:-1}" ]; }
 
 # @core
@@ -25,8 +25,7 @@ test_only_the_servers_own_padt_ends_a_session() {
     session=$(said '.pppoe[0].session' topology)
     since=$(said '.wan[0].up_since_ms' status)
     DAEMON=$(daemon_pid)
-    # Terminates all other session numbers of this subscriber, and the real one from a wrong
-    # address.
+    # PADTs for all other session numbers of this subscriber, and for the real one from a wrong MAC.
     sessions="seq 1 3000 | grep -vx $session"
     isp "/tmp/e2e/pppoe-peer padt $DEVICE - ${MAC[wan]} \$($sessions)"
     isp "/tmp/e2e/pppoe-peer padt $DEVICE 525400020099 ${MAC[wan]} $session $session"
@@ -34,9 +33,8 @@ test_only_the_servers_own_padt_ends_a_session() {
     soon 10 bytes_grow "$port" "$bytes"
     on_path flowtable --proto tcp --text "$port" || fail "not offloaded any more"
     same "the session" "$(said '.pppoe[0].session' topology)" "$session"
-    # netifd has a resolution of one second, at either reading.
+    # netifd reports whole seconds.
     says ".wan[0].up_since_ms - $since | fabs < 2000" status || fail "another session of the WAN"
-    # A frame of the real server ends the session.
     isp "/tmp/e2e/pppoe-peer padt $DEVICE - ${MAC[wan]} $session"
     soon 10 wan_is_down
     says '[.health[] | select(.code == "wan-down")] | length == 1' status || fail "health is silent"
@@ -47,7 +45,7 @@ test_only_the_servers_own_padt_ends_a_session() {
     same "the daemon" "$(daemon_pid)" "$DAEMON"
 }
 
-# no_server: stops the ISP's server and ends its sessions until server_back.
+# no_server: stops the ISP's server and its sessions until server_back.
 no_server() {
     at_the_end server_back
     peers 'pkill -STOP -x pppoe-server; pkill -x pppd || true'
@@ -67,7 +65,7 @@ test_damaged_discovery_answers_are_ignored() {
     peer serve "$DEVICE" - 203.0.113.1 198.51.100.10
     pppoe_end TERM
     soon 10 wan_is_down
-    # pppd retries after each refusal.
+    # pppd retries after each damaged answer.
     soon 30 received "discovery 19" 2
     wan_is_down || fail "up without a session"
     says '[.health[] | select(.code == "wan-down")] | length == 1' status || fail "health is silent"
@@ -79,20 +77,20 @@ test_damaged_discovery_answers_are_ignored() {
     between "memory, KiB more" $(($(daemon_kib) - memory)) -4000 4000
 }
 
-# serves MRU LOCAL REMOTE LINE: runs the hostile server until it has logged LINE. Then the session
-# is either down, or reported with the kernel's address.
+# serves MRU LOCAL REMOTE LINE: runs the hostile server until it has logged LINE. Fails unless the
+# session is then down or reported with the kernel's address.
 serves() {
     peer serve "$DEVICE" "$1" "$2" "$3"
     pppoe_end TERM
     soon 60 received "$4"
     until_still 5 wan_state
     note "MRU $1, $2, $3: $(wan_state)"
-    soon 10 as_the_kernel_has_it
+    soon 10 matches_kernel
     between "MTU of the session" "$(gw cat /sys/class/net/pppoe-wan/mtu || echo 1492)" 68 1500
     end peer
 }
 wan_state() { said '.wan[0] | "\(.up) \(.addresses | map(select(contains(":") | not)))"' status; }
-as_the_kernel_has_it() {
+matches_kernel() {
     local address
     address=$(gw 'ip -4 -o addr show dev pppoe-wan 2>/dev/null' |
         sed -n 's/.* inet \([0-9.]*\).*/\1/p')

@@ -1,8 +1,7 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# A rule server that redirects, never ends, or is extremely slow.
+# A rule server that redirects, never stops sending, or is extremely slow.
 
-# served: starts the hostile server at the ISP.
 served() {
     peers 'cat >/tmp/e2e/rule-server && chmod +x /tmp/e2e/rule-server' <"$VM/peers/rule-server"
     begin isp rules "exec socat TCP4-LISTEN:8081,bind=$ISP_4,fork,reuseaddr" \
@@ -10,7 +9,7 @@ served() {
     soon 5 listens isp 8081
 }
 
-# update_from NAME: starts an update from that path.
+# update_from NAME: starts an update from URL path NAME.
 update_from() {
     configure <<END
 config fastpath 'main'
@@ -30,8 +29,8 @@ END
     same "started" "$(said .started update-rules)" true
 }
 
-# turned_down NAME: fails unless the update fails with a reason that contains no file of the router.
-turned_down() {
+# rejects_update NAME: fails unless the update fails and its message quotes no file of the router.
+rejects_update() {
     local why
     update_from "$1"
     soon 60 says '.rules.state == "failed"' ips
@@ -45,9 +44,9 @@ turned_down() {
 # @fault:server-redirects
 test_redirects_of_a_rule_server_are_refused() {
     served
-    turned_down file
-    turned_down router
-    turned_down loop
+    rejects_update file
+    rejects_update router
+    rejects_update loop
     same "files of an update" "$(gw 'grep -rl root: /var/lib/fastpath || true')" ""
 }
 
@@ -57,9 +56,9 @@ test_endless_answers_of_a_rule_server_are_refused() {
     local memory
     served
     memory=$(daemon_kib)
-    turned_down endless
-    turned_down header
-    turned_down long
+    rejects_update endless
+    rejects_update header
+    rejects_update long
     between "memory of the daemon, KiB more" $(($(daemon_kib) - memory)) -4000 4000
     same "KiB that the update leaves" \
         "$(gw 'find /var/lib/fastpath/rules/work -type f -size +0 | wc -l')" 0
@@ -75,7 +74,7 @@ test_a_slow_rule_server_does_not_block_an_update() {
     download h10 "$port" "$ISP_4"
     soon 10 on_path flowtable --proto tcp --text "$port"
     says '.rules.state == "updating"' ips || fail "it does not wait for the server"
-    # The source is removed meanwhile, which ends the update.
+    # Removing the source ends the update.
     cp_config_back
     soon 10 engine_is flowtable
     end rules

@@ -20,7 +20,6 @@ test_an_offender_is_blocked_and_released() {
     dropped "$ISP_4"
     soon 3 blocked "$ISP_4"
     soon 3 unreachable "$ISP_4"
-    # Other addresses are not blocked.
     reaches "$H20_4"
     block=$(block_of "$ISP_4")
     same "rule of the block" "$(field sid "$block")" "$BAD_SID"
@@ -60,12 +59,11 @@ test_exempt_sources_are_not_blocked() {
     soon 3 says '.refused > 0' blocks
     not_blocked "$ISP_4"
     reaches "$ISP_4"
-    # Between VLANs the peer is one of our hosts, and not exempt.
+    # Traffic between VLANs: the blocked host is a local one, which is not exempt.
     dropped "$H20_4"
     soon 3 blocked "$H20_4"
 }
 
-# Blocks survive a new rule set.
 test_blocks_survive_a_reload_and_a_restart() {
     in_line "	option block '1'"
     dropped "$ISP_4"
@@ -80,7 +78,7 @@ test_blocks_survive_a_reload_and_a_restart() {
     soon 3 reaches "$ISP_4"
 }
 
-# First bytes of the frames' payload (frames.sh), for the drop rules MARK_UDP and MARK_TCP.
+# Rules that drop the payload of frames.sh.
 MARK_UDP=9000011
 MARK_TCP=9000012
 serve_forgery_rules() {
@@ -91,7 +89,7 @@ drop tcp any any -> any any (msg:"tcp"; content:"|00 07 0e 15 1c 23 2a 31|"; sid
 END
 }
 
-# sends_as ADDRESS PROTO: h10 sends a packet with this source address, which a rule drops.
+# sends_as ADDRESS PROTO: sends a packet from h10 with this source address, which a rule drops.
 # shellcheck disable=SC2034 # segment reads them
 sends_as() {
     local FLAGS=18 SEQ=1000 ACK=5000
@@ -101,7 +99,7 @@ sends_as() {
 }
 alert_of() { says ".alerts[0] | .action == \"blocked\" and .src == \"$2\"" alerts --sid "$1"; }
 
-# A LAN host forges the address of another host, to have it blocked.
+# A LAN host forges the address of another host so that it gets blocked.
 # @fault:forged-offences
 test_forged_senders_are_not_blocked() {
     serve_forgery_rules
@@ -111,14 +109,14 @@ $(source_of forgeries)"
     knows_macs
     soon 20 sends_until_alert udp 10.10.10.77 "$MARK_UDP"
     soon 20 sends_until_alert tcp 10.10.10.78 "$MARK_TCP"
-    # Once a genuine offender is blocked, forged ones would have been blocked, too.
+    # A genuine offender shows that blocks work, so the forged ones were ignored.
     dropped "$ISP_4"
     soon 3 blocked "$ISP_4"
     not_blocked 10.10.10.77
     not_blocked 10.10.10.78
     gw fastpathctl release "$ISP_4"
 }
-# Suricata loads the rules slightly later than the update reports success.
+# Retries, because Suricata loads rules slightly after the update has succeeded.
 sends_until_alert() {
     sends_as "$2" "$1"
     alert_of "$3" "$2"

@@ -1,6 +1,6 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Content that a drop rule matches never arrives while its connection is inspected.
+# While a connection is inspected, content that matches a drop rule never arrives.
 # @inspected
 
 over() { [[ $(field inspection "$1") = @(spent|bypassed) ]]; }
@@ -24,11 +24,11 @@ test_an_alert_has_rule_hosts_and_action() {
     same application "$(field app "$alert")" http
     has "the requested page" "$(field target "$alert")" id.txt
     has "alerts as text" "$(gw fastpathctl alerts)" "$(field signature "$alert")"
-    # The daemon polls Suricata's counters.
+    # The daemon polls Suricata's counters every few seconds.
     soon 15 says '.counters.blocked > 0 and .counters.alerts > 0' ips
 }
 
-# resolver: makes the router resolve names for its hosts, as OpenWrt does by default.
+# resolver: enables the router's DNS server, as in OpenWrt's defaults.
 resolver() {
     is_openwrt || add_config dhcp <<<"
 config dhcp 'lan'
@@ -36,7 +36,7 @@ config dhcp 'lan'
     soon 10 h10 "busybox nslookup -type=a localhost 10.10.10.1"
 }
 
-# By default hosts query the router (hook input), which queries a server (hook output).
+# Hosts query the router (hook input), and the router queries a server (hook output).
 # @fault:name-through-router
 test_dns_queries_to_the_router_are_inspected() {
     local last
@@ -46,7 +46,7 @@ test_dns_queries_to_the_router_are_inspected() {
     h10 "busybox nslookup -type=a e2e-$RANDOM.onion 10.10.10.1" >/dev/null 2>&1 || true
     soon 5 says ".alerts | any(.id > $last and .src == \"10.10.10.10\" and .dport == 53)" \
         alerts --sid 8100063
-    # Answers arrive as usual, with and without Suricata.
+    # Normal names resolve, with and without Suricata.
     h10 "busybox nslookup -type=a localhost 10.10.10.1" >/dev/null
     hold_suricata
     kill_suricata
@@ -56,7 +56,6 @@ test_dns_queries_to_the_router_are_inspected() {
     soon 25 ips_is inline
 }
 
-# Subscribers on the router receive each alert without polling.
 # @long
 test_alerts_are_sent_to_subscribers() {
     in_line
@@ -67,7 +66,7 @@ test_alerts_are_sent_to_subscribers() {
     notified ".alert.alerts[] | .sid == $BAD_SID" || fail "the notification does not name the rule"
 }
 
-# notified FILTER: succeeds if a notification matches; ignores an incomplete last line.
+# notified FILTER: succeeds if a notification matches. Ignores an incomplete last line.
 notified() {
     jq -nR "[inputs | fromjson? | $1 | select(.)] | length > 0" "$RUN/notified" | grep -qx true
 }
@@ -80,7 +79,7 @@ test_answers_without_matching_content_pass() {
     good_page "$H20_6"
 }
 
-# passes_later ADDRESS: fails unless the connection is bypassed and the rest of it is not inspected.
+# passes_later ADDRESS: fails unless the connection is bypassed and its later content passes.
 passes_later() {
     local port flow
     port=$(fresh_port)
@@ -127,7 +126,6 @@ test_an_exempt_host_is_not_inspected() {
     dropped "$ISP_4"
 }
 
-# went PORT PATHS: succeeds if the flow took these paths in order.
 went() {
     local paths
     paths=$(said '[.events[].path | select(. != null)] | join(" ")' flow \
@@ -135,7 +133,7 @@ went() {
     [[ $paths == *"$2"* ]] || { echo "$paths"; return 1; }
 }
 
-# The marks of the earlier verdict are cleared, so the connection is inspected again.
+# Clears the connection marks of the earlier verdict.
 test_reinspect_returns_flows_to_inspection() {
     local port bytes
     in_line

@@ -1,37 +1,34 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Suricata crashes, hangs or is missing; its events are too many or invalid.
+# Suricata crashes, hangs or is missing, or sends too many or invalid events.
 # @inspected
 
-# Maximum delay in ms until a fault is reported.
+# Time limit for reporting a fault, in ms.
 SHOWN_MS=2000
 
-# flows_live: starts a connection that stays inspected (port SLOW) and one that is offloaded (FAST).
+# flows_live: starts a connection that stays inspected (port SLOW) and an offloaded one (FAST).
 flows_live() {
     SLOW=$(fresh_port)
     FAST=$((SLOW + 1))
-    # At 5 kB/s the budget of 1 MiB lasts 200 s, longer than the test.
+    # 5 kB/s take 200 s to spend the budget of 1 MiB.
     download h10 "$SLOW" "$ISP_4" 5k
     download h10 "$FAST" "$ISP_4" 1M
     soon 10 on_path inspect/inspecting --proto tcp --text "$SLOW"
     soon 15 on_path flowtable --proto tcp --text "$FAST"
 }
 
-# arrived PORT: prints the bytes that h10 has received. conntrack would also count packets that are
-# dropped later.
+# arrived PORT: prints the bytes received by h10. conntrack would also count packets dropped later.
 arrived() {
     h10 "ss -tin 'sport = :$1'" | grep -o 'bytes_received:[0-9]*' | cut -d : -f 2
 }
 more_arrived() { [ "$(arrived "$1")" -gt "$2" ]; }
 
-# grows SECONDS PORT: waits until more bytes arrive.
 grows() {
     local bytes
     bytes=$(arrived "$2")
     soon "$1" more_arrived "$2" "$bytes"
 }
 
-# stalls PORT: fails if bytes arrive.
 stalls() {
     local bytes
     # Packets in transit may still arrive.
@@ -42,15 +39,16 @@ stalls() {
 
 uninspected() { ips_value .counters.uninspected_packets; }
 
-back_in_line() {
+inline_restored() {
     soon 25 ips_is inline
     dropped "$ISP_4"
-    # The sender doubles its retransmission timeout, so it may pause as long as the outage lasted.
+    # Exponential backoff: the sender may pause as long as the outage lasted.
     grows 30 "$SLOW"
     grows 10 "$FAST"
 }
 
-# failed_open COUNTED-BEFORE: fails unless uninspected traffic passes and is counted.
+# failed_open COUNTED: fails unless traffic passes uninspected and the number of uninspected packets
+# exceeds COUNTED.
 failed_open() {
     soon 3 good_page "$ISP_4"
     same "bytes of the bad page" "$(bad_page h10 "$ISP_4" | cut -d ' ' -f 2)" 39
@@ -61,7 +59,6 @@ failed_open() {
     has "the reason of the state" "$(ips_value .why)" uninspected
 }
 
-# failed_closed: fails unless inspected connections stop.
 failed_closed() {
     stopped_page "$ISP_4" || fail "a new connection passed"
     stalls "$SLOW"
@@ -82,7 +79,7 @@ test_a_killed_suricata_fails() {
     shows "failing-$1" "$at"
     "failed_$1" "$before"
     let_suricata
-    back_in_line
+    inline_restored
 }
 
 # @fault:suricata-hung
@@ -93,16 +90,16 @@ test_a_hung_suricata_fails() {
     in_line "	option fail '$1'"
     flows_live
     before=$(uninspected)
-    at=$(stop_suricata)
-    # A hang is detected by waiting packets, or by unanswered requests.
+    at=$(pause_suricata)
+    # Queued packets or unanswered commands reveal a hang.
     download h10 $((SLOW + 2)) "$H20_4" 100k
     shows "failing-$1" "$at"
     "failed_$1" "$before"
-    go_suricata
-    back_in_line
+    resume_suricata
+    inline_restored
 }
 
-# loses_none COMMAND…: fails unless 20,000 packets are all inspected and arrive while COMMAND runs.
+# loses_none COMMAND…: fails unless 20,000 packets are inspected and arrive while COMMAND runs.
 loses_none() {
     local report
     begin h10 packets "iperf3 -J -u -c $H20_4 -l 200 -k 20000 -b 3200k -w 4M"
@@ -116,8 +113,8 @@ loses_none() {
 
 passed_full_queues() { says ".counters.uninspected_packets > $1 and .state != \"inline\"" ips; }
 
-# A flooding host has a queue of its own. Packets that bypass it when it is full are counted, and
-# other hosts stay inspected.
+# A flooding host fills only its own queue. Packets that skip a full queue are counted, and other
+# hosts stay inspected.
 test_a_flood_of_one_host_does_not_affect_others() {
     local before device mac
     in_line "	option queue_length '64'"
@@ -155,7 +152,7 @@ test_a_reload_of_rules_loses_no_packet() {
     in_line "	option default 'always'"
     before=$(ips_value .counters.inspected_packets)
     loses_none reload_twice
-    # The daemon reads Suricata's rule counters every 5 s.
+    # The daemon polls the counters every 5 s.
     soon 12 inspected_since "$before" 20000
     has "Suricata's last reload" "$(suricatas ruleset-reload-time)" last_reload
     dropped "$ISP_4"
@@ -171,11 +168,11 @@ test_faults_are_reported_in_time() {
     between "ms until it was shown that Suricata is killed" "$TOOK" -200 "$SHOWN_MS"
     let_suricata
     soon 25 ips_is inline
-    at=$(stop_suricata)
+    at=$(pause_suricata)
     download h10 "$(fresh_port)" "$H20_4" 100k
     shows failing-open "$at"
     between "ms until it was shown that Suricata hangs" "$TOOK" -200 "$SHOWN_MS"
-    go_suricata
+    resume_suricata
     soon 25 ips_is inline
 }
 
@@ -183,7 +180,7 @@ test_faults_are_reported_in_time() {
 # @fault:suricata-crash-loop
 test_a_crash_loop_fails_open() {
     in_line
-    # The configuration passes `suricata -T`, but Suricata exits at once.
+    # `suricata -T` accepts the configuration, but Suricata exits immediately.
     gw 'mv /usr/bin/suricata /usr/bin/suricata.e2e
         cat >/usr/bin/suricata <<"END"
 #!/bin/sh
@@ -193,7 +190,7 @@ END
         chmod +x /usr/bin/suricata'
     kill_suricata
     soon 3 ips_is failing-open
-    # Suricata is restarted repeatedly, but never reported as inline.
+    # procd restarts Suricata repeatedly; it must not be reported as inline.
     never 8 says '.state == "inline" or .state == "inline-degraded"' ips
     good_page "$ISP_4"
     gw 'mv -f /usr/bin/suricata.e2e /usr/bin/suricata'
@@ -226,7 +223,6 @@ test_a_full_disk_for_logs_does_not_stop_inspection() {
     dropped "$ISP_4"
 }
 
-# event SID: prints a line in Suricata's format, for a rule that alerts.
 event() {
     jq -nc --argjson sid "$1" '{timestamp: "2026-11-21T08:00:00.000000+0000", flow_id: 1,
         event_type: "alert", src_ip: "192.0.2.1", src_port: 1, dest_ip: "10.10.10.10",
@@ -242,16 +238,15 @@ send_flood() {
             >/dev/null 2>&1 &"
 }
 
-# flooded LINES: succeeds once that many lines are counted. Repeats the flood if its connection was
-# replaced, because Suricata reconnects when it writes statistics every eight seconds.
+# flooded LINES: succeeds once LINES are counted. Repeats the flood if Suricata's reconnect, every
+# eight seconds for statistics, has closed its connection.
 flooded() {
     lines_are "$1" && return
     ! gw '[ -e /run/e2e/flooded ]' || send_flood
     return 1
 }
 
-# Sends 50,000 alerts as fast as the socket accepts them. Memory stays bounded, the page answers, a
-# real alert still arrives, and losses are counted.
+# Memory stays bounded, the page answers, a real alert arrives, and losses are counted.
 test_a_flood_of_alerts_is_counted() {
     local before memory lines
     in_line
@@ -302,7 +297,6 @@ test_invalid_events_are_skipped_and_counted() {
     dropped "$ISP_4"
 }
 
-# restarted: terminates the daemon, which saves its alerts, and waits for the next one.
 restarted() {
     local pid
     pid=$(daemon_pid)
@@ -312,7 +306,6 @@ restarted() {
 is_successor() { [ "$(daemon_pid)" != "$1" ] && says '.alerts | length >= 0' alerts; }
 has_alert() { says ".alerts[0].sid == $1" alerts --limit 1; }
 
-# With a full disk the daemon cannot save its alerts: the old file stays intact.
 # @fault:disk-full-alerts
 test_saved_alerts_stay_intact_on_a_full_disk() {
     local digest
@@ -338,7 +331,7 @@ test_saved_alerts_stay_intact_on_a_full_disk() {
     has_alert 46 || fail "the earlier alerts are lost"
 }
 
-# Users other than Suricata's and root must not be able to send alerts.
+# Only Suricata's user and root may send events.
 # @long
 # @fault:events-forged
 test_events_of_other_users_are_rejected() {

@@ -1,8 +1,8 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# The modes tap and bridge of inspection, and invalid combinations of options.
+# Tap and bridge modes of inspection, and invalid combinations of options.
 
-# two_hosts: creates two hosts on the gateway that are connected only by Suricata:
+# two_hosts: creates two hosts on the gateway, connected only by Suricata:
 #
 #   e2ea 192.168.77.1 ── e2e-a ╌╌ Suricata ╌╌ e2e-b ── e2eb 192.168.77.2
 two_hosts() {
@@ -44,11 +44,9 @@ test_tap_mode_reports_without_dropping() {
 	list device 'lan1'"
     soon 40 ips_is watching
     last=$(said .last alerts)
-    # The answer is reported, but not dropped.
     same "bytes of the bad page" "$(bad_page h10 "$ISP_4" | cut -d ' ' -f 2)" 39
     soon 3 says ".last > $last and .alerts[0].device == \"lan1\"" alerts --sid "$BAD_SID" --limit 1
     lacks "our rules" "$(gw nft list table inet fastpath)" "queue flags"
-    # In tap mode flows are offloaded as usual.
     download h10 "$((last + 30001))" "$ISP_4"
     soon 10 on_path flowtable --proto tcp --text "$((last + 30001))"
 }
@@ -79,10 +77,9 @@ test_suricata_bridges_two_ports() {
     last=$(said .last alerts)
     same "bytes of the bad page" "$(e2eb_gets id.txt)" 0
     soon 3 says ".last > $last and .alerts[0].action == \"blocked\"" alerts --sid "$BAD_SID"
-    # Many frames in both directions.
     same "answered pings" "$(gw "ip netns exec e2eb ping -q -i 0.02 -c 200 192.168.77.1 |
         sed -n 's/.* \([0-9]*\) received.*/\1/p'")" 200
-    # Nothing else forwards frames between the ports.
+    # Without Suricata, nothing may forward frames between the ports.
     hold_suricata
     kill_suricata
     soon 3 ips_is failing-closed
@@ -90,13 +87,12 @@ test_suricata_bridges_two_ports() {
     let_suricata
     soon 25 ips_is inline
     soon 10 passes
-    # The router itself is not affected.
     good_page "$ISP_4"
     no_hosts
 }
 
-# cannot LINES PART…: fails unless the configuration is refused with the reason; LINES as in
-# protect.
+# cannot LINES PART…: fails unless this configuration is refused with a message that contains PART.
+# LINES as for `protect`.
 cannot() {
     refused "config fastpath 'main'
 	option engine 'flowtable'

@@ -1,23 +1,23 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Flows of every kind are inspected first and then offloaded: 200 MB each.
+# Flows of 200 MB are inspected first and then offloaded.
 # @inspected
 
 WANTED=0.95
-# Minimum and maximum of inspected bytes with a budget of 1 MiB.
+# Limits for inspected bytes with a budget of 1 MiB.
 BUDGET="100000 4000000"
 
-# offloaded_while_it_runs KIND PROTO PORT: succeeds if the flow is offloaded; prints its log if
-# ended.
+# offloaded_while_it_runs KIND PROTO PORT: succeeds if the flow is offloaded; prints the log of an
+# ended flow.
 offloaded_while_it_runs() {
     on_path flowtable --proto "$2" --text "$3" && return
     ! ended "$1" || { echo "it has ended:" && peers cat "/tmp/e2e/$1.log"; }
     return 1
 }
 
-# offloads KIND PROTO PORT SEEN COMMAND…: h10's COMMAND uses PORT. SEEN is the minimum and maximum
-# of bytes that Suricata inspects. Limited to 40 MB/s, because a user-mode machine would otherwise
-# end a flow before its path can be observed.
+# offloads KIND PROTO PORT SEEN COMMAND…: checks the flow of h10's COMMAND, which uses PORT. SEEN is
+# the range of bytes that Suricata may inspect. The rate is limited to 40 MB/s, because a user-mode
+# machine would end faster flows before a check.
 offloads() {
     local kind=$1 proto=$2 port=$3 least=${4% *} most=${4#* } flow paths slow total sent=200000000
     shift 4
@@ -30,7 +30,7 @@ offloads() {
     [[ $paths == *inspect*flowtable* ]] || fail "the flow went $paths"
     soon 300 ended "$kind"
     ended_well "$kind"
-    # Bytes of the echo that returned; UDP does not retransmit.
+    # Echoed bytes that returned; UDP does not retransmit.
     [ "$kind" != quic ] || sent=$((104000000 + $(peers tail -n 1 /tmp/e2e/quic.log)))
     slow=$(slow_bytes)
     total=$(conntrack_bytes "$port" | tr ' ' + | { read -r sum; echo $((sum)); })
@@ -72,7 +72,7 @@ test_udp_on_port_443_is_offloaded_after_inspection() {
         "/tmp/e2e/quic $ISP_4 $port 105"
 }
 
-# Suricata bypasses the connection once content is encrypted, long before the budget is spent.
+# Suricata bypasses encrypted connections early, long before the budget is spent.
 test_tls_is_offloaded_once_it_is_encrypted() {
     local port
     port=$(fresh_port)

@@ -1,9 +1,8 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Encrypted content ends inspection; clear text that imitates it does not.
+# Encryption ends inspection; plaintext that imitates encryption does not.
 # @inspected
 
-# clear_text_rule: adds a rule to Suricata's first rule file until the end of the test.
 clear_text_rule() {
     local file
     file=$(gw "sed -n '/^rule-files:/,/^[a-z]/s/^ *- \"\(.*\)\"/\1/p' \
@@ -15,7 +14,7 @@ END
     suricatas ruleset-reload-rules
 }
 
-# pretend KIND PORT ADDRESS: starts such a conversation of h10, see peers/pretend.
+# pretend KIND PORT ADDRESS: starts a conversation of h10; see peers/pretend for KIND.
 pretend() {
     begin isp "serve$2" \
         "exec socat TCP6-LISTEN:$2,ipv6only=0,reuseaddr EXEC:'/tmp/e2e/pretend server $1'"
@@ -23,13 +22,13 @@ pretend() {
         EXEC:'/tmp/e2e/pretend client $1'"
 }
 
-# answers PORT: prints the bytes of clear text that arrived, as the client reports.
+# answers PORT: prints how many bytes of clear text the client has received.
 answers() {
     soon 10 peers grep -q arrived "/tmp/e2e/pretend$1.log"
     peers sed -n "'s/.* arrived //p'" "/tmp/e2e/pretend$1.log"
 }
 
-# rule_acts: waits until the rule drops plain text, because Suricata may answer a reload early.
+# rule_acts: waits until the rule drops clear text; Suricata may report a reload too early.
 rule_acts() {
     local port
     for port in {8430..8439}; do
@@ -61,7 +60,7 @@ test_clear_text_that_imitates_encryption_is_dropped() {
     note "$(peers tail -qn 1 "/tmp/e2e/pretend*.log" | xargs)"
 }
 
-# SECURITY.md documents this limit.
+# A known limitation; see SECURITY.md.
 test_random_data_of_both_ends_counts_as_encrypted() {
     in_line
     clear_text_rule

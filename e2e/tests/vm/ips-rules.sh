@@ -1,12 +1,12 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Rules are fetched, verified, tested and loaded, or refused while the old rules stay in force.
+# Rules are fetched, verified, tested and loaded; refused rules leave the old ones in force.
 # @inspected
 
 # shellcheck source=e2e/tests/vm/lib/archives.sh
 . "$VM/lib/archives.sh"
 
-# mark_page NUMBER: prints the body's bytes of the page that the rule with that number drops.
+# mark_page NUMBER: prints the received bytes of the page that rule NUMBER drops.
 mark_page() { h10 "curl -s -m 3 -o /dev/null -w '%{size_download}' http://$ISP_4/mark-$1.txt || true"; }
 finds() { [ "$(mark_page "$1")" = 0 ]; }
 overlooks() { [ "$(mark_page "$1")" = 16 ]; }
@@ -30,7 +30,6 @@ test_a_valid_archive_is_loaded() {
     finds 2 || fail "the second file of the archive is not in force"
     soon 10 says ".rules.loaded == $before + 2" ips
     same "rules of the source" "$(ips_value '.rules.sources[0].rules')" 2
-    # Our own rules are loaded as well.
     dropped "$ISP_4"
     ips_is inline || fail "$(ips_value .why)"
 }
@@ -53,9 +52,9 @@ test_categories_and_disabled_rules_are_obeyed() {
     finds 2 || fail "another rule was disabled"
 }
 
-# turned_down NAME WORD…: fails unless the archive is refused with these words and the old rules
-# stay.
-turned_down() {
+# rejects_update NAME WORD…: fails unless the archive is refused with a message that contains each
+# WORD, and the old rules stay in force.
+rejects_update() {
     local name=$1 word message
     shift
     protect "$(source_of "$name")"
@@ -67,20 +66,20 @@ turned_down() {
     same "rules in force" "$(ips_value .rules.loaded)" "$LOADED"
 }
 
-# The daemon reports the rules slightly later than they are in force.
-upon_good_rules() {
+# The daemon polls the number of loaded rules.
+with_loaded_rules() {
     with_good_rules
     LOADED=$(suricatas ruleset-stats | jq '.message[0].rules_loaded')
     soon 15 says ".rules.loaded == $LOADED" ips
 }
 
-# All archives are tried with the same good rules; our own rules must also stay in force.
+# Good and built-in rules must stay in force after each refused archive.
 # @fault:archive-paths @fault:archive-checksum @fault:archive-syntax
 test_invalid_archives_are_refused() {
-    upon_good_rules
-    turned_down traversal lab ../rules/mark.rules
-    turned_down wrong lab SHA-256
-    turned_down syntax mark.rules "line 1"
+    with_loaded_rules
+    rejects_update traversal lab ../rules/mark.rules
+    rejects_update wrong lab SHA-256
+    rejects_update syntax mark.rules "line 1"
     dropped "$ISP_4"
     gw 'test ! -e /var/lib/fastpath/mark.rules && test ! -e /var/lib/mark.rules'
 }
@@ -97,7 +96,7 @@ END
         jq -r '.sources[].notes[]')" "action pass: 1, the first has sid 9000021"
 }
 
-# refusal_by_server: prints the message. curl reports the status; uclient-fetch exits with 8.
+# refusal_by_server: prints the downloader's error: curl reports the status, uclient-fetch only 8.
 refusal_by_server() {
     if gw 'command -v curl' >/dev/null; then echo 404; else echo "answered with an error"; fi
 }
@@ -105,12 +104,12 @@ refusal_by_server() {
 # @long
 # @fault:archive-truncated @fault:archive-links @fault:archive-bomb @fault:archive-page
 test_damaged_archives_are_refused() {
-    upon_good_rules
-    turned_down truncated lab "is truncated"
-    turned_down link lab link.rules
-    turned_down bomb lab "unpacks to more"
-    turned_down page "is not a rule"
-    turned_down nothing "$(refusal_by_server)"
+    with_loaded_rules
+    rejects_update truncated lab "is truncated"
+    rejects_update link lab link.rules
+    rejects_update bomb lab "unpacks to more"
+    rejects_update page "is not a rule"
+    rejects_update nothing "$(refusal_by_server)"
     dropped "$ISP_4"
     gw 'test ! -e /var/lib/fastpath/mark.rules && test ! -e /var/lib/mark.rules'
     between "KiB that the daemon holds" "$(daemon_kib)" 1000 40000
@@ -132,7 +131,6 @@ test_an_update_on_a_full_disk_keeps_the_old_rules() {
     gw busybox umount /var/lib/fastpath
 }
 
-# no_leftovers: fails if an update left files; the rule file must be complete.
 no_leftovers() {
     same "files of an update" "$(gw 'cd /var/lib/fastpath/rules
         find . -path "./work/*" -type f; ls | grep "[.]new$" || true')" ""
@@ -160,7 +158,7 @@ test_an_update_on_a_read_only_disk_keeps_the_old_rules() {
     no_leftovers
 }
 
-# held_in_test: starts an update and stops it while Suricata tests the new rules.
+# held_in_test: starts an update and suspends it while Suricata tests the new rules.
 held_in_test() {
     at_the_end trial_goes_on
     # @sleep: between two questions on the gateway, whose answer ends in seconds
@@ -212,7 +210,7 @@ test_an_update_survives_a_killed_suricata() {
     no_leftovers
 }
 
-# An update neither returns bypassed connections to inspection nor ends them.
+# Updates leave bypassed connections alone.
 # @long
 test_an_update_does_not_affect_bypassed_flows() {
     local port bytes

@@ -1,8 +1,7 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Connections that an IPsec policy encrypts, over a WAN without VLAN and PPPoE, where the route's
-# device is the port. They stay on the slow path, and no engine forwards their tuple in plain text
-# in either direction.
+# Connections protected by IPsec, over a WAN without VLAN and PPPoE, so that the route's device is
+# the port. They stay on the slow path; no engine forwards their tuple in plain text.
 # @each flowtable ebpf
 
 HOME_6=2001:db8:10::10
@@ -21,7 +20,6 @@ has_addresses() {
     done
 }
 
-# site_up: adds a site behind the ISP that is reached without PPPoE.
 site_up() {
     has_addresses gw wan $GW_END/24 2001:db8:fe::1/64
     has_addresses isp access 2001:db8:fe::2/64
@@ -48,7 +46,6 @@ site_down() {
         for host in h10 isp; do ip netns exec \$host nft delete table inet e2e; done"
 } 2>/dev/null
 
-# both_ends COMMAND…: runs `ip` commands on the gateway and at the ISP.
 both_ends() {
     printf '%s\n' "$@" | gw ip -force -b -
     printf '%s\n' "$@" | peers ip -n isp -force -b -
@@ -59,10 +56,9 @@ BACK_IN="tmpl src $SITE_END dst $GW_END proto esp reqid 2 mode tunnel"
 NETS_OUT="src 2001:db8:10::/64 dst 2001:db8:98::/64"
 NETS_IN="src 2001:db8:98::/64 dst 2001:db8:10::/64"
 
-# protect_sites out|both: adds policies for outgoing packets, or for both directions.
 protect_sites() {
     local keys
-    # Uses no cipher, which the user-mode kernel lacks; only the policy matters.
+    # No cipher, because the user-mode kernel lacks them; only the policy matters.
     printf -v keys 'mode tunnel flag af-unspec auth hmac(sha256) 0x%064d enc %s ""' 7 \
         'ecb(cipher_null)'
     gw 'modprobe -a xfrm_user esp4 authenc hmac crypto_null'
@@ -78,8 +74,8 @@ protect_sites() {
         "xfrm policy add $NETS_IN dir fwd $BACK_IN" | gw ip -b -
 }
 
-# watch_plain PORT: counts packets of the connection that reach the site in plain text and
-# encrypted, and raw plain-text frames that reach h10.
+# watch_plain PORT: counts the connection's packets that reach the site in plain text or encrypted,
+# and plain-text frames that reach h10.
 watch_plain() {
     printf '%s\n' 'table inet e2e' 'delete table inet e2e' 'table inet e2e {' \
         'counter plain { }' 'counter hidden { }' 'chain input {' \
@@ -98,8 +94,8 @@ seen() {
 }
 more_seen() { [ "$(seen "$1" "$2")" -gt "$3" ]; }
 
-# injected PORT: sends ten plain-text frames with the connection's tuple from the ISP's side, and
-# sets RAW to the number that reached h10.
+# injected PORT: sends ten plain-text frames with the connection's tuple from the ISP and sets RAW
+# to the number that reached h10.
 injected() {
     local one before
     before=$(seen h10 raw)
@@ -111,8 +107,7 @@ injected() {
     RAW=$(($(seen h10 raw) - before))
 }
 
-# nothing_in_plain PORT: fails if plain text leaves or injected frames arrive while data is
-# transferred.
+# nothing_in_plain PORT: fails if, during a transfer, plain text leaves or injected frames arrive.
 nothing_in_plain() {
     local plain
     plain=$(seen isp plain)
@@ -144,7 +139,7 @@ test_a_protected_flow_is_not_offloaded() {
     same "packets in plain text that reached the site" "$(seen isp plain)" 0
 }
 
-# Answers arrive in plain text, and must not offload the flow.
+# Only outgoing packets are protected; plain-text answers must not offload the flow.
 test_a_flow_protected_in_one_direction_is_not_offloaded() {
     from_the_start "$1" out
     goes_on "$PORT"

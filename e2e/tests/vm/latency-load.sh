@@ -1,11 +1,11 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# "Keep latency low" under load, over VLAN and PPPoE: rates, round trips, the offloaded part, and
-# how hosts share the line.
+# "Keep latency low" under load, over VLAN and PPPoE: rates, round trips, offloaded share, fairness
+# between hosts.
 # @timed
 
-# count_stack: counts the WAN's slow-path bytes in a table that is removed after each test. Call it
-# before the load: a change of rules suspends offloading until the daemon has read them.
+# count_stack: counts the WAN's slow-path bytes until the test ends. Call it before the load,
+# because rule changes suspend offloading.
 count_stack() {
     change_rules <<'END'
 table inet e2e {
@@ -21,14 +21,13 @@ in_stack() {
     gw nft list table inet e2e | sed -n "s/.*bytes \([0-9]*\) comment \"$1\"/\1/p"
 }
 
-# serve PORT…: starts a server of iperf3 for each client.
 serve() {
     local port
     for port; do begin isp "serve$port" "exec iperf3 -s -p $port"; done
     for port; do soon 5 isp "ss -Htln sport = :$port | grep -q ."; done
 }
 
-# load HOST PORT OPTION…: runs until unload, which waits until the server accepts the next client.
+# load HOST PORT OPTION…: starts a client that runs until `unload PORT`.
 load() {
     local host=$1 port=$2
     shift 2
@@ -40,35 +39,32 @@ unload() {
     for port; do soon 10 isp "! ss -Htn state established sport = :$port | grep -q ."; done
 }
 
-# reading DEVICE: prints the gateway's uptime and idle time, and the bytes and packets that the
-# device has sent. Uses one process, because starting another may take a second on a busy machine.
+# reading DEVICE: prints the gateway's uptime and idle time, and the device's transmitted bytes and
+# packets. A single process, because starting another may take a second on a busy machine.
 reading() {
     gw "cat /proc/uptime /sys/class/net/$1/statistics/tx_bytes \
             /sys/class/net/$1/statistics/tx_packets" | xargs
 }
-# has_sent DEVICE BYTES BEFORE: succeeds once that many bytes were sent since the reading BEFORE.
 has_sent() {
     local now
     now=$(reading "$1")
     awk -v bytes="$2" '{ exit !($7 - $3 > bytes) }' <<<"$3 $now"
 }
 
-# round_trips: prints the median and 95th percentile of 100 round trips, in milliseconds.
+# round_trips: prints median and 95th percentile of 100 pings, in ms.
 round_trips() {
     h10 ping -i 0.05 -c 100 "$ISP_4" |
         sed -n 's/.*time=\([0-9.]*\).*/\1/p' | sort -n |
         awk '{ time[NR] = $1 } END { print time[int(NR / 2)], time[int(NR * 0.95)] }'
 }
 
-# fill DIRECTION DEVICE KBIT OVERHEAD [-R]: fills one direction with TCP flows. Sets CARRIED to the
-# rate on the line in kbit/s, P95 to that of pings meanwhile, OFFLOADED to the offloaded part of the
-# bytes, and SPARE to the machine's idle part of the time. OVERHEAD is the number of bytes per
-# packet on the line that the kernel does not count.
+# fill DIRECTION DEVICE KBIT OVERHEAD [-R]: fills one direction with TCP flows. OVERHEAD is the
+# bytes per packet on the line that the kernel does not count. Sets CARRIED (rate on the line in
+# kbit/s), P95 (of concurrent pings), OFFLOADED (share of bytes) and SPARE (idle share of CPU time).
 fill() {
     local before from to stack median
     before=$(reading "$2")
     load h10 5301 -P 8 "${5-}"
-    # Wait until the flows have started.
     soon 20 has_sent "$2" $(($3 * 60)) "$before"
     stack=$(in_stack "$1") from=$(reading "$2")
     read -r median P95 < <(round_trips)
@@ -82,15 +78,14 @@ fill() {
     note "$1: $CARRIED of $3 kbit/s, offloaded $OFFLOADED, ping: median $median ms, p95 $P95 ms"
 }
 
-# alone [-R]: prints the kbit/s of TCP flows without CAKE.
 alone() {
     h10 iperf3 -c "$ISP_4" -p 5301 -t 4 -P 8 -J "$@" |
         jq '.end.sum_received.bits_per_second / 1000 | floor'
 }
 
-# limited DIRECTION DEVICE KBIT OVERHEAD LIMIT [-R]: fails unless CAKE keeps the rate, with short
-# round trips compared to IDLE, the 95th percentile without load. On a machine that is never idle,
-# half of LIMIT suffices, its rate without CAKE; with `-` the rate must hold.
+# limited DIRECTION DEVICE KBIT OVERHEAD LIMIT [-R]: fails unless CAKE keeps the rate and pings stay
+# short compared to IDLE, the 95th percentile without load. On a saturated machine half of LIMIT,
+# the rate without CAKE, suffices; `-` requires the rate.
 limited() {
     fill "$1" "$2" "$3" "$4" "${6-}"
     if [ "$5" = - ] || awk -v spare="$SPARE" 'BEGIN { exit !(spare > 0.05) }'; then
@@ -106,7 +101,7 @@ limited() {
         "$(awk -v idle="$IDLE" -v pace="$(pace)" 'BEGIN { print idle + 20 * pace / 100 }')"
 }
 
-# both_ways DOWNLOAD UPLOAD [LIMIT-DOWN LIMIT-UP]: also measures the download without the fast path.
+# both_ways DOWNLOAD UPLOAD [LIMIT-DOWN LIMIT-UP]: also tests the download without the fast path.
 both_ways() {
     local median fast
     count_stack
@@ -121,7 +116,7 @@ both_ways() {
     gw fastpathctl engine off >/dev/null
     soon 10 engine_is_off
     fill download ifb-fastpath "$1" 36 -R
-    # May be negative, because the stack also counts packets that CAKE drops.
+    # Negative values are possible: the stack also counts packets that CAKE drops.
     between "the offloaded share without the fast path" "$OFFLOADED" -1 0.1
     note "p95 of pings: $fast ms with the fast path, $P95 ms without"
 }
@@ -140,7 +135,6 @@ test_both_directions_of_a_faster_line_keep_the_rate() {
     both_ways 200000 40000 "$down" "$up"
 }
 
-# ebpf_and_latency HOOK: configures programs at TC or XDP, and CAKE at 50/10 Mbit/s.
 ebpf_and_latency() {
     ebpf_at "$1"
     configure <<END
@@ -157,7 +151,7 @@ END
     soon 10 says '.engine.active == "ebpf"' status
 }
 
-# TC redirects packets to the egress of a port, where they are redirected to CAKE.
+# Offloaded packets leave through the port's egress filters, which redirect them to CAKE.
 test_flows_offloaded_at_tc_pass_cake() {
     local median
     serve 5301
@@ -170,7 +164,7 @@ test_flows_offloaded_at_tc_pass_cake() {
     between "the offloaded share of the upload" "$OFFLOADED" 0.95 1
 }
 
-# XDP bypasses all queues, so flows of the WAN stay on the slow path.
+# XDP bypasses all queues.
 test_flows_of_the_wan_are_not_offloaded_at_xdp() {
     local port before
     ebpf_and_latency xdp-generic
@@ -181,11 +175,11 @@ test_flows_of_the_wan_are_not_offloaded_at_xdp() {
     soon 20 has_sent ifb-fastpath 1000000 "$before"
 }
 
-# at_hosts: prints the bytes sent to the hosts so far: h10 on lan1, h11 on lan3.
+# at_hosts: prints the bytes sent to h10 (lan1) and h11 (lan3).
 at_hosts() {
     gw cat /sys/class/net/lan1/statistics/tx_bytes /sys/class/net/lan3/statistics/tx_bytes | xargs
 }
-# shared: sets OF_FIRST to the first host's part of the bytes in the next seconds.
+# shared: sets OF_FIRST to the first host's share of the bytes in the next seconds.
 shared() {
     local from to
     from=$(at_hosts)
@@ -194,7 +188,7 @@ shared() {
     OF_FIRST=$(awk '{ one = $3 - $1; many = $4 - $2; print one / (one + many) }' <<<"$from $to")
 }
 
-# fair DIRECTION DEVICE: one host uses one TCP flow, the other eight.
+# fair DIRECTION DEVICE: compares a host with one TCP flow and a host with eight.
 fair() {
     local before option=
     [ "$1" = upload ] || option=-R
@@ -208,13 +202,13 @@ fair() {
     between "the part of the host with one flow" "$OF_FIRST" 0.45 0.55
 }
 
-# The rate is low enough that this machine is not the bottleneck.
+# At this rate the machine is not the bottleneck.
 test_hosts_share_the_download_equally() {
     local before
     latency_on 10000 10000
     serve 5301 5302
     fair download ifb-fastpath
-    # Each host's UDP exceeds half of the rate and ignores losses, so only CAKE decides.
+    # The UDP of each host exceeds half of the rate and ignores losses, so CAKE must decide.
     latency_on 2000 2000
     before=$(reading ifb-fastpath)
     load h10 5301 -R -u -l 1400 -b 3M

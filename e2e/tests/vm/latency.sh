@@ -1,15 +1,16 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# "Keep latency low": CAKE on the WAN is set up, restored and removed. See latency-load.sh for load.
+# "Keep latency low": CAKE on the WAN is configured, restored and removed. latency-load.sh tests
+# load.
 
 # shellcheck source=e2e/tests/vm/lib/changes.sh
 . "$VM/lib/changes.sh"
 
 limits_nothing() {
-    says '.latency | .active | not' status && ours_is_gone
+    says '.latency | .active | not' status && shaper_is_removed
 }
 # shellcheck disable=SC2016 # expanded on the gateway
-ours_is_gone() {
+shaper_is_removed() {
     gw '! ip link show ifb-fastpath 2>/dev/null
         shown=$(tc qdisc show)
         case $shown in *fa57:* | *clsact*) echo "$shown"; exit 1 ;; esac'
@@ -18,19 +19,17 @@ ours_is_gone() {
 test_cake_is_restored_and_removed() {
     limits_nothing
     latency_on 50000 10000
-    # Another program removes parts of it, then all of it.
     gw tc qdisc del dev wan root
     soon 10 limits 50000 10000
     gw ip link del ifb-fastpath
     soon 10 limits 50000 10000
     internet
-    # The filters are removed with the session's device.
+    # The device's filters vanish with the PPPoE session.
     pppoe_end KILL
     soon 10 wan_is_down
     soon 45 wan_is_up
     soon 10 internet
     soon 10 filters_of pppoe-wan
-    # CAKE stays without the daemon, and the next daemon adopts it.
     mark_log
     kill_daemon
     soon 15 limits 50000 10000
@@ -39,7 +38,7 @@ test_cake_is_restored_and_removed() {
     soon 10 limits_nothing
     internet
 }
-# filters_of DEVICE: succeeds if every port redirects packets from that device.
+# filters_of DEVICE: succeeds if every port redirects packets from DEVICE.
 filters_of() {
     local port shown
     for port in lan1 lan2 lan3; do
@@ -57,7 +56,6 @@ test_a_foreign_queue_is_left_alone() {
         .cause.params.device == "wan"' status
     has "the queue of wan" "$(gw tc qdisc show dev wan root)" 'cake 9: root'
     doctor 'soon 5 finds latency-missing'
-    # Our queue replaces the foreign one when it is removed.
     gw tc qdisc del dev wan root
     soon 10 limits 50000 10000
     doctor 'soon 5 silent latency-missing'
@@ -66,13 +64,13 @@ test_a_foreign_queue_is_left_alone() {
 test_a_foreign_queue_that_is_added_later_replaces_ours() {
     trap 'gw tc qdisc del dev wan root 2>/dev/null || true' EXIT
     latency_on 50000 10000
-    # A port that is down drops redirected packets.
+    # A device that is down would drop redirected packets.
     gw ip link set ifb-fastpath down
     soon 10 gw 'ip link show ifb-fastpath | grep -q "[<,]UP[,>]"'
     soon 10 internet
     gw tc qdisc replace dev wan root handle 9: cake bandwidth 20mbit
     soon 10 says '.latency | .enabled and (.active | not) and .cause.code == "foreign"' status
-    soon 10 ours_is_gone
+    soon 10 shaper_is_removed
     has "the queue of wan" "$(gw tc qdisc show dev wan root)" 'cake 9: root'
     internet
     gw tc qdisc del dev wan root
@@ -83,7 +81,7 @@ test_a_foreign_queue_that_is_added_later_replaces_ours() {
 test_the_rates_of_sqm_are_adopted() {
     local root id
     at_the_end 'gw rm -f /etc/config/sqm /etc/rc.d/S50sqm'
-    # Only the configuration of SQM exists here. services-line.sh tests its queueing disciplines.
+    # Only SQM's configuration; services-line.sh tests its queueing disciplines.
     gw 'mkdir -p /etc/rc.d && touch /etc/rc.d/S50sqm && cat >/etc/config/sqm' <<'END'
 
 config queue 'line'
@@ -104,7 +102,6 @@ END
     has "the configuration of SQM" "$(gw cat /etc/config/sqm)" "option enabled '0'"
     doctor 'soon 5 silent sqm-downloads
         silent latency-missing'
-    # A single undo reverts both configurations.
     root=$(session root fastpath)
     id=$(change "$root" list '{}' | jq '.changes[0].id')
     id=$(applied "$root" "$(change "$root" undo "{\"id\": $id}" | jq -c .edits)")

@@ -1,15 +1,13 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Suricata's events at log collectors: Debian's rsyslog and stunnel with the files of
-# docs/fleet/logs. Collectors end or stop, and invalid sections are refused.
+# docs/fleet/logs. Collectors restart, stop or stall; invalid sections are refused.
 
 COLLECTOR=10.10.10.10
 EXAMPLES=$TOP/docs/fleet/logs
-# Folder on the peers.
 HERE=/tmp/e2e/logs
 AUTHORITIES=/etc/ssl/certs/ca-certificates.crt
 
-# section KIND OPTION VALUE…: prints a section `export` named KIND.
 section() {
     local kind=$1
     shift
@@ -17,18 +15,17 @@ section() {
     printf "\toption %s '%s'\n" kind "$kind" "$@"
 }
 
-# logs SECTION…: configures these after the usual sections.
 logs() {
     { gw cat "/run/e2e/$CONFIG" && printf '%s\n' "$@"; } | configure
 }
 
-# exporter KIND FILTER: succeeds if FILTER holds for that exporter.
+# exporter KIND FILTER: succeeds if the jq FILTER is true for that exporter.
 exporter() { says "any(.exports[]; .name == \"$1\" and ($2))" exports; }
 exporter_is() { exporter "$1" ".state == \"$2\""; }
-# counted KIND SENT LOST: succeeds if these are the counts and none is queued.
+# counted KIND SENT LOST: succeeds if the counters are equal and the queue is empty.
 counted() { exporter "$1" ".queued == 0 and .sent == $2 and .lost == $3"; }
 
-# prepare_collectors: installs the examples with the lab's folders and self-signed certificate.
+# prepare_collectors: installs the examples with the lab's folders and certificate.
 prepare_collectors() {
     peers "rm -rf $HERE; mkdir -p $HERE/log
         cp /lab/tls.pem $HERE/logs.pem && cp /lab/tls.pem $HERE/ca.pem"
@@ -38,20 +35,18 @@ prepare_collectors() {
 
 listens() { h10 "ss -Hlnt 'sport = :$1' | grep -q ."; }
 
-# begin_rsyslog: keeps its own log out of the folder to which it writes events.
+# begin_rsyslog: rsyslog's own log goes elsewhere than the events.
 begin_rsyslog() {
     begin h10 rsyslog "exec rsyslogd -n -i NONE -f $HERE/rsyslog.conf"
     soon 10 listens 514
     soon 10 listens 6514
 }
 
-# received: prints all lines that rsyslog has written.
 received() { peers "cat $HERE/log/*.json"; }
 
-# log_file: prints the file to which rsyslog writes.
 log_file() { echo "$HERE/log/$(gw cat /proc/sys/kernel/hostname)-$(peers date +%F).json"; }
 
-# whole_alert: succeeds if each line is an alert about the bad page with the router's name.
+# whole_alert: succeeds if each line is an alert about the bad page with the router's host name.
 whole_alert() {
     local name
     name=$(gw cat /proc/sys/kernel/hostname </dev/null)
@@ -59,7 +54,7 @@ whole_alert() {
         .alert.signature_id == $BAD_SID and .verdict.action == \"drop\")" >/dev/null
 }
 
-# watch NAME COMMAND…: records the time in ms at which the output of COMMAND first has the rule.
+# watch NAME COMMAND…: records when the output of COMMAND first contains the rule, in ms.
 watch() {
     local name=$1
     shift
@@ -68,7 +63,7 @@ watch() {
 
 seen() { [ "$(peers "wc -l </tmp/e2e/$1.log")" = 2 ]; }
 
-# arrives_within SECONDS NAME BEGUN: scales the limit by this machine's pace.
+# arrives_within SECONDS NAME BEGUN: scales SECONDS by this machine's pace.
 arrives_within() {
     local ms
     soon 10 seen "$2"
@@ -94,10 +89,10 @@ test_an_alert_reaches_the_collector_within_two_seconds() {
     soon 5 exporter syslog '.sent == 2 and .queued == 0'
 }
 
-# alerts FIRST NUMBER [SIZE]: prints alerts in Suricata's format, each with another source and rule,
-# so that the daemon processes all of them.
+# alerts FIRST NUMBER [SIZE]: prints alerts in Suricata's format. Sources and rules differ, so that
+# the daemon drops none as a duplicate.
 alerts() {
-    # mawk formats at most 8192 bytes, so the text is passed in the environment.
+    # In the environment, because mawk formats at most 8192 bytes.
     text=$(printf '%*s' "${3-10}" '') awk -v first="$1" -v number="$2" 'BEGIN {
         for (n = first; n < first + number; n++) {
             printf "{\"timestamp\":\"2026-11-27T12:00:00.000000+0000\",\"event_type\":\"alert\"," \
@@ -109,7 +104,7 @@ alerts() {
     }' | feed
 }
 
-# numbers: prints the distinct numbers of the alerts that rsyslog has.
+# numbers: prints the distinct alert numbers that rsyslog has received.
 numbers() { received | jq .n | sort -nu; }
 has_numbers() { [ "$(numbers)" = "$(seq "$1" "$2")" ] || { numbers | wc -l && return 1; }; }
 
@@ -172,8 +167,8 @@ test_inspection_does_not_wait_for_a_collector() {
     same "process of Suricata" "$(pids Suricata-Main)" "$process"
 }
 
-# stunnel NAME: runs the example's relay on the gateway, for a collector of this name. The gateway
-# trusts the lab's authority.
+# stunnel NAME: runs the relay of the example on the gateway, for a collector with this name. The
+# gateway trusts the lab's authority.
 stunnel() {
     sed "s|192.0.2.10|$COLLECTOR|; s|logs.example|$1|; s|/etc/stunnel/ca.pem|$AUTHORITIES|" \
         "$EXAMPLES/stunnel.conf" |
@@ -217,7 +212,7 @@ test_an_invalid_section_is_reported_and_changes_nothing() {
     soon 10 says '.exports | length == 0' exports
 }
 
-# The tunnel is down, and a host behind the WAN answers for the collector's address.
+# The tunnel is down, while a host behind the WAN has the collector's address.
 test_events_for_a_private_collector_never_leave_by_the_wan() {
     trap 'gw ip link del vpn9 2>/dev/null || true' EXIT
     peers 'ip netns exec isp ip addr add 10.99.0.10/32 dev lo'
@@ -227,7 +222,7 @@ test_events_for_a_private_collector_never_leave_by_the_wan() {
     soon 10 exporter syslog '.state == "no-route" and .cause.code == "no-route"'
     alerts 0 1
     soon 10 exporter syslog '.queued == 1 and .state == "no-route"'
-    # The tunnel is up, but its zone is unknown; then the section names its interface.
+    # The tunnel is up without a known zone; then the section names its interface.
     gw 'ip link add vpn9 type dummy && ip link set vpn9 up && ip route add 10.99.0.10/32 dev vpn9'
     soon 10 exporter_is syslog no-route
     logs "$(section syslog host 10.99.0.10 interface vpn9)"

@@ -1,16 +1,14 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Metrics of the daemon, printed by the collector for Prometheus.
+# Metrics for Prometheus, as printed by the collector.
 
 DOUBLES=$TOP/e2e/tests/packages/doubles
 COLLECTOR=$TOP/feeds/fastpath-metrics/files/fastpath.lua
 PROMTOOL=$(command -v promtool || echo "$TOP/build/promtool")
-# Size of 32.bin.
 FILE=33554432
 
 metrics() { gw ubus call fastpath metrics; }
 
-# sum NAME [LABEL=VALUE]…: prints the sum of all series of this name with these labels.
 sum() {
     local name=$1 wanted
     shift
@@ -27,14 +25,14 @@ sum_is() {
     [ "$found" = "$value" ] || { echo "$* is $found"; return 1; }
 }
 
-# text FILE: writes the exporter's text for Prometheus.
+# text FILE: writes the metrics in Prometheus' text format.
 text() {
     command -v lua5.1 >/dev/null || skip "this machine has no lua5.1 for the collector"
     metrics | jq -r -f "$DOUBLES/lua.jq" >"$RUN/answer.lua"
     lua5.1 "$DOUBLES/exporter.lua" "$COLLECTOR" "$RUN/answer.lua" >"$1"
 }
 
-# checked: fails if promtool reports problems; the metrics are in $RUN/metrics.
+# checked: fails if promtool finds problems in $RUN/metrics.
 checked() {
     local said
     [ -x "$PROMTOOL" ] || skip "this machine has no promtool"
@@ -51,7 +49,7 @@ test_promtool_reads_the_metrics_of_a_gateway() {
     note "$(grep -vc '^#' "$RUN/metrics") series, $(wc -c <"$RUN/metrics") bytes"
 }
 
-# counted NAME [LABEL=VALUE]…: succeeds if the growth since BEFORE is the file plus headers.
+# counted NAME [LABEL=VALUE]…: succeeds if the sum grew by the file and its headers since BEFORE.
 counted() {
     local grown
     grown=$(($(sum "$@") - BEFORE))
@@ -61,7 +59,7 @@ counted() {
     fi
 }
 
-# The bytes stay counted after the connection has ended.
+# An ended connection stays counted.
 test_offloaded_bytes_are_counted_by_zones_and_host() {
     local labels=(direction=down in_zone=lan out_zone=wan) fast host
     host=$(h10 'ip -4 -o address show scope global' | grep -oE '10\.10\.10\.[0-9]+' | head -n 1)
@@ -102,17 +100,15 @@ test_a_reconnect_of_the_wan_is_counted() {
     soon 15 sum_is $((before + 1)) fastpath_wan_reconnects_total interface=wan
 }
 
-# exits_of DEVICE: prints the packets that its program has handled.
 exits_of() { sum fastpath_ebpf_packets_total "device=$1"; }
 
-# reaches NUMBER DEVICE: succeeds once at least that many packets were handled.
 reaches() {
     local found
     found=$(exits_of "$2")
     [ "$found" -ge "$1" ] || { echo "$2: $found"; return 1; }
 }
 
-# h10 is at lan1, the ISP at wan.
+# h10 is behind lan1, the ISP behind wan.
 test_verdicts_of_programs_are_counted_by_port() {
     local before lan2
     ebpf_at auto
@@ -126,7 +122,7 @@ test_verdicts_of_programs_are_counted_by_port() {
     checked
 }
 
-# spent: prints the daemon's CPU time in µs without its reads of conntrack.
+# spent: prints the daemon's CPU time in µs, excluding reads of conntrack.
 spent() {
     metrics | jq '[.families[] | select(.name == "fastpath_cpu_seconds_total",
         .name == "fastpath_conntrack_dump_cpu_seconds_total") | .samples[0].value | tonumber]

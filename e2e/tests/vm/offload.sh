@@ -2,11 +2,11 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Paths of flows, and the reasons for them.
 
-# Maximum time in ms from the first packet to the flowtable. A flow is offloaded with its first
-# packet after it is established.
+# Time limit in ms from the first packet to the offload, which starts with the first packet after
+# establishment.
 TAKEN_MS=3000
 
-# taken FLOW: sets TOOK to the time until it was offloaded, by the daemon's clock.
+# taken FLOW: sets TOOK to the milliseconds until the offload, by the daemon's clock.
 taken() {
     TOOK=$(ask flow "$(field id "$1")" |
         jq '[.events[] | select(.path == "flowtable")][0].at_ms - .events[0].at_ms')
@@ -29,7 +29,7 @@ test_flows_are_offloaded_to() {
     same "incoming zone" "$(field in_zone "$flow")" lan
     same "outgoing device" "$(field out_dev "$flow")" "$2"
     same "outgoing VLAN" "$(field out_vlan "$flow")" "$3"
-    # Leases provide names of IPv4 addresses only.
+    # Only IPv4 leases have names.
     [[ $1 == *_6 ]] || same "host's name" "$(field src_name "$flow")" h10
     soon 3 offloaded "$port"
     soon 10 on_path flowtable --proto udp --host "$address"
@@ -60,7 +60,7 @@ test_ping_stays_slow_with_a_reason() {
 test_flows_to_the_router_are_local() {
     begin h10 ping "exec ping -i 0.3 10.10.10.1"
     soon 5 on_path slow/local --proto icmp --host 10.10.10.1
-    # The lab's own ssh connection to the management port is local, too.
+    # The lab's ssh connection to the management port is local, too.
     soon 5 on_path slow/local --proto tcp --text :22
 }
 
@@ -75,7 +75,6 @@ test_a_masqueraded_flow_has_both_addresses() {
     same "translated source" "$(field nat_src "$flow")" "$address"
     same "translated source port" "$(field nat_sport "$flow")" "$port"
     same "translated destination" "$(field nat_dst "$flow")" "$ISP_4"
-    # The flow can also be found by its translated address.
     same "flows by translated address" \
         "$(newest --host "$address" --text "$port" | jq -r .id)" "$(field id "$flow")"
 }

@@ -1,12 +1,12 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# The kernel kills one of our processes when memory runs out: with a control group, or simulated by
-# the same signal.
+# The kernel kills one of our processes because memory is exhausted, in a control group or simulated
+# by SIGKILL.
 
 # shellcheck source=e2e/tests/vm/lib/changes.sh
 . "$VM/lib/changes.sh"
 
-# without_memory PID: makes the OOM killer end the process at its next page allocation.
+# without_memory PID: the OOM killer ends this process at its next page allocation.
 without_memory() {
     # shellcheck disable=SC2016 # expanded on the gateway
     gw 'at=/sys/fs/cgroup
@@ -53,7 +53,6 @@ test_a_killed_daemon_restarts_without_losing_flows() {
     soon 10 bytes_grow "$port" "$bytes"
 }
 
-# A change expires even if the process that watches it is gone.
 # @core
 # @fault:oom-settle
 test_a_change_expires_without_its_watcher() {
@@ -83,12 +82,12 @@ END
     change "$root" list '{}' | jq -e .changes >/dev/null || fail "no answer afterwards"
 }
 
-# loader_ends: until loader_back, the program that loads ours into the kernel is killed after 20 ms.
-# The replacement keeps the loader's name.
+# loader_ends: until loader_back, the loader of the eBPF programs is killed after 20 ms. Its
+# replacement keeps the name.
 LOADER=/usr/libexec/fastpath-bpf
 loader_ends() {
     at_the_end loader_back
-    # The multi-call program is selected by the name of its link, which is relative.
+    # A multi-call binary: the link's name selects the program.
     gw "mkdir -p /run/e2e/loader && ln -sf \$(readlink -f $LOADER) /run/e2e/loader/fastpath-bpf &&
         mv $LOADER /run/e2e/loader/kept && cat >$LOADER && chmod +x $LOADER" <<'END'
 #!/bin/sh

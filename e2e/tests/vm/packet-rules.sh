@@ -1,17 +1,15 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Per-packet rules in foreign tables, with the flowtable and with eBPF at TC: a flow that matches
-# such a rule stays slow and names the rule; all other flows are offloaded.
+# Per-packet rules in foreign tables, with the flowtable and with eBPF at TC: a matching flow stays
+# on the slow path and names the rule; other flows are offloaded.
 
-# rules: replaces the tables e2e_rules with the tables on stdin.
 rules() { gw 'nft destroy table inet e2e_rules; nft destroy table netdev e2e_rules; nft -f -'; }
 no_rules() { rules </dev/null; }
 
-# acted: prints the packet counter of the first rule.
 acted() { gw nft list table inet e2e_rules | sed -n 's/.*packets \([0-9]*\).*/\1/p' | head -n 1; }
 acts() { ! unchanged acted >/dev/null; }
 
-# slow_by RULE PORT: the flow of that port is slow, and `flow` names the rule.
+# slow_by RULE PORT: fails unless that flow is on the slow path and names RULE.
 slow_by() {
     local id
     soon 15 on_path slow/rule-per-packet --text ":$2"
@@ -19,13 +17,13 @@ slow_by() {
     says ".rule | test(\"$1\")" flow "$id" || fail "the flow does not name $1"
 }
 
-# rules_act PATH: tests the engine that uses this path.
+# rules_act PATH: runs the tests for the engine with this path.
 rules_act() {
     local limited other
     limited=$(fresh_port)
     other=$((limited + 1))
     at_end no_rules
-    # Rate limit for the download of one host, loaded before its connection begins.
+    # Rate limit for one host's download, loaded before the connection.
     rules <<'NFT'
 table inet e2e_rules {
     chain forward {
@@ -41,10 +39,9 @@ NFT
     soon 15 on_path "$1" --text ":$other"
     says '.engine.packet_rules | length == 1' status || fail "status does not name the rule"
     doctor 'soon 10 finds packet-rules'
-    # Without the rule, the flow is offloaded.
     no_rules
     soon 15 on_path "$1" --text ":$limited"
-    # Rule for an offloaded flow: from now on each packet must pass the rule.
+    # Rule for a flow that is already offloaded.
     rules <<NFT
 table inet e2e_rules {
     chain postrouting {
@@ -57,7 +54,7 @@ NFT
     slow_by 'e2e dscp' "$limited"
     soon 10 acts
     soon 15 on_path "$1" --text ":$other"
-    # A rule after the accept of established connections never sees the flow.
+    # Rules behind the accept of established connections never see the flow.
     rules <<NFT
 table inet e2e_rules {
     chain forward {
@@ -71,7 +68,7 @@ NFT
     says '.engine.packet_rules == []' status || fail "a rule that is not reached is named"
 }
 
-# a_quota_holds: no more than the quota and the packets in flight arrive.
+# a_quota_holds: fails if more than the quota and packets in transit arrive.
 a_quota_holds() {
     local at
     at=$(fresh_port)
@@ -103,7 +100,7 @@ test_flows_of_per_packet_rules_are_not_offloaded_by_ebpf() {
     ebpf_at tcx
     rules_act ebpf
     a_quota_holds
-    # Policer at the host's port, which eBPF programs would bypass.
+    # Policer at the host's port, which eBPF would bypass.
     at=$(fresh_port)
     rules <<'NFT'
 table netdev e2e_rules {
@@ -122,7 +119,7 @@ test_the_default_firewall_rules_slow_no_flow() {
     says '.engine.packet_rules == []' status || fail "$(said .engine.packet_rules status)"
 }
 
-# Rules that accept the first packets of a connection, or that match a mark that is set later.
+# Rules that accept the first packets of a connection, or match a mark that is set later.
 test_rules_that_act_later_on_a_connection_are_obeyed() {
     local at
     at=$(fresh_port)

@@ -1,8 +1,7 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Routing rules, marks, a VRF and a WireGuard tunnel, checked by captures at every outer port:
-# 100,000 packets per kind of flow, each only at the right port and with the path that the page
-# shows.
+# Routing rules, marks, a VRF and a WireGuard tunnel. Captures at every outer port check that
+# 100,000 packets per kind of flow leave only by the right port, and that the page shows their path.
 
 # shellcheck source=e2e/tests/vm/lib/policy.sh
 . "$VM/lib/policy.sh"
@@ -11,20 +10,20 @@
 # shellcheck source=e2e/tests/vm/lib/captures.sh
 . "$VM/lib/captures.sh"
 
-# Datagrams per flow; the server echoes each.
+# Datagrams per flow, each echoed by the server.
 ROUNDS=50000
-# Emulation takes minutes for these. Four flows and their echoes make 100,000 packets.
+# Fewer for emulated machines: four flows with echoes are 100,000 packets.
 EMULATED_ROUNDS=12500
 
-# Flows routed by the main table, a source rule, a mark, the tunnel and a VRF.
+# Flows by the rule that routes them: main table, source rule, mark, tunnel, VRF.
 PLAIN=1 SOURCE=2 MARK=3 TUNNEL=4 VRF=5
 NAMES=("" plain source mark tunnel vrf)
-# Source addresses, all on h10, and server ports. The mark is set by server port.
+# Source addresses on h10, and server ports. The server port selects the mark.
 HOSTS=("" 10.10.10.10 10.10.10.12 10.10.10.10 10.10.10.13 10.10.30.10)
 SERVER_PORTS=("" 7300 7300 7301 7300 7300)
-# The only capture in which each flow may appear.
+# By flow id: the only capture that may contain the flow.
 PORTS=("" isp.access h20.eth0 h20.eth0 isp.wg0 h20.vrf0)
-# Path and reason of the flows that the engine does not offload.
+# Path and reason of flows that are not offloaded.
 SLOW=("" "" "" "" slow/tunnel "")
 
 captures_back() {
@@ -41,7 +40,7 @@ END
     servers_back
 }
 
-# tunnel_up: starts the tunnel with all addresses allowed.
+# tunnel_up: starts the tunnel, which accepts all addresses.
 tunnel_up() {
     local home site
     home=$(wireguard_key home)
@@ -52,7 +51,6 @@ tunnel_up() {
     soon 20 gw ping -c 1 -W 1 10.99.0.2
 }
 
-# echoing: starts the echo servers.
 echoing() {
     local host port
     peers "printf '%s\n' 'addr add 10.10.10.12/24 dev eth0' 'addr add 10.10.10.13/24 dev eth0' |
@@ -64,8 +62,8 @@ echoing() {
     done
 }
 
-# rules: adds routing rules for the second WAN and the tunnel, and counters of packets that the
-# stack forwards. Marked packets are masqueraded, as with mwan3.
+# rules: adds routing rules for the second WAN and the tunnel, and counters of forwarded packets.
+# Marked packets are masqueraded, like with mwan3.
 rules() {
     local id
     second_wan
@@ -98,13 +96,12 @@ END
 }
 tunnel_rule() { gw ip rule add pref 97 from "${HOSTS[TUNNEL]}" lookup 101; }
 
-# by_mgmt: captures UDP packets that leave by the management port, until by_mgmt_end.
+# by_mgmt: captures UDP packets that leave by the management port.
 by_mgmt() {
     gw "tcpdump -i mgmt -Q out -s 96 -w /run/e2e/mgmt.pcap udp >/run/e2e/mgmt.log 2>&1 \
         </dev/null & echo \$! >/run/e2e/mgmt.pid"
     soon 5 gw grep -q listening /run/e2e/mgmt.log
 }
-# by_mgmt_end: prints the number of captured packets.
 by_mgmt_end() {
     # shellcheck disable=SC2016 # expanded on the gateway
     gw 'kill -INT $(cat /run/e2e/mgmt.pid)'
@@ -113,21 +110,20 @@ by_mgmt_end() {
     gw 'tcpdump -r /run/e2e/mgmt.pcap -n 2>/dev/null' | wc -l
 }
 
-# stack ID: prints the number of the flow's packets that the stack has forwarded.
+# stack ID: prints the flow's packets forwarded by the stack.
 stack() { gw nft list counter inet e2e "stack$1" | sed -n 's/.*packets \([0-9]*\).*/\1/p'; }
 
-# on_its_path ID: the page shows the expected path.
 on_its_path() {
     on_path "${SLOW[$1]:-$CARRIED}" --proto udp --text ":$((FIRST_PORT + $1))"
 }
 
-# page ID: prints the flow's path, device and zone.
+# page ID: prints the reported path, device and zone of the flow.
 page() {
     newest --proto udp --text ":$((FIRST_PORT + $1))" |
         jq -r '[.path, .out_dev, .out_zone] | join(" ")'
 }
 
-# engine flowtable|tcx|auto|xdp-generic: starts the engine; `auto` attaches programs at drivers.
+# engine flowtable|tcx|auto|xdp-generic: starts the engine; `auto` attaches to drivers.
 engine() {
     if [ "$1" = flowtable ]; then
         CARRIED=flowtable
@@ -140,15 +136,16 @@ engine() {
     fi
 }
 
-# in_its_place ID: only the right capture has the flow, complete, and the page agrees.
-in_its_place() {
+# check_flow_exit ID: fails unless the flow appears without loss in the right capture only, and the
+# reported path is correct.
+check_flow_exit() {
     local sent back path=${SLOW[$1]:-$CARRIED} slow=$((STACK_AFTER[$1] - STACK_BEFORE[$1]))
     read -r sent back < <(sed -n "s/^$1 //p" <<<"$SENT")
     same "where flow ${NAMES[$1]} left" "$(in_captures "$1")" "${PORTS[$1]} $sent"
     same "datagrams of flow ${NAMES[$1]} that came back" "$back" "$sent"
     same "answers of flow ${NAMES[$1]} that reached its host" \
         "$(sed -n "s/^$1 \([0-9]*\) .*/\1/p" <<<"${IN[h10.eth0]}")" "$sent"
-    # The stack's counter must match the path on the page.
+    # The stack's packet counter must agree with the reported path.
     path=${path%/*}
     if [ "$path" = slow ]; then
         between "packets of flow ${NAMES[$1]} that the stack forwarded" $slow $((2 * ROUNDS)) \
@@ -161,7 +158,7 @@ in_its_place() {
         "$slow packets by the stack; the page: ${PAGE[$1]}"
 }
 
-# flows_begin ENGINE: sets up everything but the tunnel's rule, and captures at all outer ports.
+# flows_begin ENGINE: sets up everything except the tunnel's rule, and starts captures.
 flows_begin() {
     ENGINE=$1
     trap captures_back EXIT
@@ -178,7 +175,7 @@ captures_begin() {
     by_mgmt
 }
 
-# send ID…: runs these flows with captures until each has finished its rounds.
+# send ID…: runs these flows and captures them until all rounds are complete.
 send() {
     local id
     captures_begin
@@ -197,7 +194,7 @@ send() {
     soon 15 ended rounds
     captured
     SENT=$(peers cat /tmp/e2e/rounds.log)
-    for id; do in_its_place "$id"; done
+    for id; do check_flow_exit "$id"; done
     same "packets by the port for management" "$(by_mgmt_end)" 0
 }
 
@@ -210,19 +207,18 @@ test_every_packet_leaves_by_the_port_of_its_route() {
     flows_begin "$1"
     tunnel_rule
     send $PLAIN $SOURCE $MARK $TUNNEL
-    # Outside the tunnel its packets are encrypted and use the first WAN only.
+    # Outside the tunnel, its encrypted packets use only the first WAN.
     between "packets of the tunnel" "$(sed -n 's/^tunnel //p' <<<"${IN[isp.access]}")" \
         "$(sed -n "s/^$TUNNEL \([0-9]*\) .*/\1/p" <<<"${IN[isp.wg0]}")" $((3 * ROUNDS))
     lacks "the second WAN" "${IN[h20.eth0]}" tunnel
 }
 
-# Datagrams of the flow that gets its rule while offloaded, datagrams sent before the rule, and the
-# time limit for plaintext after the rule on the reference machine.
+# Total datagrams of the moved flow, datagrams before the rule, and the time limit in ms for
+# plaintext after the rule on the reference machine.
 LATE_ROUNDS=20000
 LATE_BEFORE=2000
 LATE_MS=1000
 
-# A new rule moves an offloaded flow from the first WAN into the tunnel.
 # @long
 # @each flowtable tcx
 test_a_new_rule_moves_an_offloaded_flow_into_the_tunnel() {
@@ -252,22 +248,20 @@ test_a_new_rule_moves_an_offloaded_flow_into_the_tunnel() {
     read -r sent back < <(sed -n "s/^$TUNNEL //p" <<<"$SENT")
     note "$ENGINE: the last of the flow in plaintext $late_ms ms after the rule, the first in the" \
         "tunnel after $tunnel_ms ms; $back of $sent came back; $(in_captures $TUNNEL | xargs)"
-    # The flow was active when the rule came, and continued.
     between "datagrams in plaintext" "$(sed -n "s/^$TUNNEL \([0-9]*\) .*/\1/p" \
         <<<"${IN[isp.access]}")" 1 "$sent"
-    between "milliseconds until the last in plaintext" "$late_ms" 0 "$(in_ms $LATE_MS)"
-    between "milliseconds until the first in the tunnel" "$tunnel_ms" 0.1 "$(in_ms $LATE_MS)"
+    between "milliseconds until the last in plaintext" "$late_ms" 0 "$(scaled_ms $LATE_MS)"
+    between "milliseconds until the first in the tunnel" "$tunnel_ms" 0.1 "$(scaled_ms $LATE_MS)"
     same "captures that have the flow" "$(in_captures $TUNNEL | sed 's/ .*//' | sort | xargs)" \
         "isp.access isp.wg0"
     same "packets by the port for management" "$(by_mgmt_end)" 0
-    # The other flow keeps its port and loses nothing.
     read -r sent back < <(sed -n "s/^$PLAIN //p" <<<"$SENT")
     same "where the plain flow left" "$(in_captures $PLAIN)" "${PORTS[PLAIN]} $sent"
     same "datagrams of the plain flow that came back" "$back" "$sent"
 }
 
-# vrf_up: puts VLAN 30 of lan1, with an address of h10, and VLAN 40 of lan2, which leads to h20,
-# into a VRF. fw4 has no zone for the VRF.
+# vrf_up: creates a VRF with VLAN 30 of lan1, where h10 has an address, and VLAN 40 of lan2 towards
+# h20. fw4 has no zone for it.
 vrf_up() {
     gw 'ip link add e2e-vrf type vrf table 102' || skip "the kernel has no VRFs"
     gw "bridge vlan add dev lan1 vid 30; bridge vlan add dev lan2 vid 40
@@ -300,16 +294,16 @@ vrf_down() {
         ip -n h20 link del vrf0" 2>/dev/null || true
 }
 
-# A VRF keeps all flows from eBPF.
+# With a VRF, eBPF offloads no flow.
 # @long
 # @each flowtable tcx
 test_a_flow_in_a_vrf_leaves_by_the_vrf() {
     local STACK_BEFORE=(0) STACK_AFTER=(0) PAGE=("")
     flows_begin "$1"
-    # Without translation, a flow's mark is unproven.
+    # Remove the mark's rule: without NAT, eBPF cannot verify the mark of a flow.
     gw ip rule del pref 99
     vrf_up
-    # At h20's port, the VLAN shows which device a packet left by.
+    # The VLAN at h20's port shows the egress device.
     unset "LEFT_BY[h20.eth0]"
     LEFT_BY[h20.eth0.20]="br-lan.20 iot"
     LEFT_BY[h20.vrf0]="br-lan.40 "

@@ -1,12 +1,11 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Routing rules, marks, blackholes and VRFs: with each engine, flows leave only where the kernel
-# routes them, and the page shows it.
+# Routing rules, marks, blackholes and VRFs: with every engine, flows follow the kernel's routes,
+# and the page shows them.
 
 # shellcheck source=e2e/tests/vm/lib/policy.sh
 . "$VM/lib/policy.sh"
 
-# Undoes the routing changes; the next test depends on it.
 policy_back() {
     servers_back
     gw "ip rule del pref 100; ip -6 rule del pref 100
@@ -14,7 +13,7 @@ policy_back() {
         ip link del e2e-vrf; ip link del e2e0" 2>/dev/null || true
 }
 
-# leaves PORT DEVICE ZONE LOWEST: the page shows that the connection leaves there.
+# leaves PORT DEVICE ZONE LOWEST: succeeds if the daemon reports this egress.
 leaves() {
     local flow
     flow=$(newest --proto tcp --text "$1") || return 1
@@ -22,10 +21,10 @@ leaves() {
     says ".ports[1] == \"$4\"" flow "$(field id "$flow")"
 }
 
-# stays_off first|second BEFORE: no packet has arrived by that WAN since.
+# stays_off first|second BEFORE: fails if the count of packets at that WAN's server exceeds BEFORE.
 stays_off() { same "packets that arrived by the $1 WAN" "$(counted "$1")" "$2"; }
 
-# carried_by_second ENGINE PORT: the connection is offloaded, and only by the second WAN.
+# carried_by_second ENGINE PORT: fails unless the connection is offloaded over the second WAN only.
 carried_by_second() {
     local before other
     other=$(counted "$FIRST")
@@ -36,7 +35,7 @@ carried_by_second() {
     stays_off "$FIRST" "$other"
 }
 
-# carried_by_first ENGINE PORT: the connection is offloaded, and only by the first WAN.
+# carried_by_first ENGINE PORT: fails unless the connection is offloaded over the first WAN only.
 carried_by_first() {
     local before other
     soon 20 on_path "$1" --proto tcp --text "$2"
@@ -77,12 +76,12 @@ test_flows_follow_a_change_of_rules_and_routes() {
     use ebpf
     port=$(fresh_port)
     other=$(fresh_port)
-    # IPv6, since the kernel ends a masqueraded connection that changes its device.
+    # IPv6, because the kernel ends masqueraded connections when their egress changes.
     download h10 "$port" "$BOTH_6" 300k
     download h11 "$other" "$ISP_4" 300k
     soon 20 on_path ebpf --proto tcp --text "$other"
     carried_by_first ebpf "$port"
-    # h20 has no such connection: the packets are counted and dropped.
+    # h20 does not know the connection; it counts and drops the packets.
     before=$(counted "$SECOND")
     gw ip -6 rule add pref 100 from 2001:db8:10::/64 lookup 100
     soon 10 more_counted "$SECOND" "$before"
@@ -99,7 +98,7 @@ test_flows_follow_a_change_of_rules_and_routes() {
     on_path ebpf --proto tcp --text "$other" || fail "the other flow has left"
 }
 
-# Marks new connections and restores the mark on their packets, like mwan3.
+# Marks connections and restores their marks on packets, like mwan3.
 marks() {
     gw nft -f - <<END
 table inet e2e {
@@ -130,7 +129,7 @@ test_a_restored_mark_routes_flows_to_the_second_wan() {
         port=$(fresh_port)
         download h10 "$port" "$BOTH_4" 300k
         carried_by_second "$engine" "$port"
-        # Unmarked connection, which only the ISP gets.
+        # An unmarked connection uses the first WAN.
         port=$(fresh_port)
         download h11 "$port" "$ISP_4" 300k
         soon 20 on_path "$engine" --proto tcp --text "$port"
@@ -141,7 +140,7 @@ test_a_restored_mark_routes_flows_to_the_second_wan() {
     done
 }
 
-# Without translation, the mark of a flow's packets is unproven.
+# Without NAT, eBPF cannot verify the mark of a flow.
 # @long
 test_a_flow_with_an_unproven_mark_is_not_offloaded_by_ebpf() {
     local port before

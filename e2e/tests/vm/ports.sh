@@ -1,6 +1,6 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Ports that are unplugged, added, removed and switched off.
+# Ports that are unplugged, added, removed or switched off.
 
 link_says() { says ".links[] | select(.name == \"$1\") | $2" topology; }
 planned() { says ".engine.devices | index(\"$1\") != null" status; }
@@ -22,7 +22,6 @@ test_an_unplugged_cable_of_lan2_keeps_its_port_in_the_flowtable() {
     new=$(fresh_port)
     download h10 "$new" "$H20_4"
     soon 10 on_path flowtable --proto tcp --text "$new"
-    # The old connection was quiet, but survived.
     read -r _ bytes <<<"$(conntrack_bytes "$port")"
     soon 20 bytes_grow "$port" "$bytes"
 }
@@ -37,7 +36,7 @@ test_an_added_port_is_in_the_flowtable_until_it_is_removed() {
     gw 'ip link add e2e0 type veth peer name e2e1
         ip link set e2e0 master br-lan up && ip link set e2e1 up
         bridge vlan add dev e2e0 vid 10 pvid untagged
-        # The bridge of netifd adds the default VLAN to the new port.
+        # The bridge adds new ports to its default VLAN.
         bridge vlan del dev e2e0 vid 1 2>/dev/null || true'
     soon 5 planned e2e0
     soon 3 in_kernel e2e0

@@ -1,22 +1,19 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Power cuts after each file operation of fastpath-rpcd (on ext4, not flushed) and after each
-# request to rpcd, which also writes. Afterwards the configuration is the old or the new one, as the
-# records say. Copies of the disk stand in for cuts, see lib/steps.sh; the first operation of each
-# kind gets a real power cut.
+# request to rpcd, which also writes. The configuration is then the old or the new one, according to
+# the records. Copies of the disk simulate the cuts (lib/steps.sh); the first operation of each kind
+# has a real cut.
 
 # shellcheck source=e2e/tests/vm/lib/steps.sh
 . "$VM/lib/steps.sh"
 
-# $1 is the edits, $2 the seconds to confirm. The change touches both files.
 ORDER='[{"config": "network", "op": "set", "section": "iot", "values": {"metric": "9"}},
     {"config": "firewall", "op": "add", "type": "zone", "id": "zone",
         "values": {"name": "guest", "input": "REJECT"}}]'
 
-# call METHOD [ARGUMENTS]: calls the method as root, without a session.
 call() { gw "ubus call fastpath.change $1 '${2:-{\}}'"; }
 
-# apply SECONDS [EDITS]: applies a change and prints its number.
 apply() {
     local answer
     answer=$(call apply "{\"seconds\": $1, \"edits\": ${2:-$ORDER}}")
@@ -25,7 +22,7 @@ apply() {
 
 texts() { gw 'cat /etc/config/network /etc/config/firewall | sha256sum'; }
 
-# Restores the state before each cut, and flushes it.
+# Restores and flushes the state before each cut.
 begin() {
     gw 'cp /run/e2e/kept/* /etc/config/ && rm -rf /etc/fastpath/changes /etc/e2e.kept &&
         cp -a /run/e2e /etc/e2e.kept && sync'
@@ -34,7 +31,7 @@ begin() {
     INPUT="{\"id\": 1}"
 }
 
-# The before_… functions run the steps before the cut and set COMMAND and INPUT of the cut step.
+# The before_… functions prepare a step and set its COMMAND and INPUT.
 before_apply() {
     INPUT="{\"seconds\": 600, \"edits\": $ORDER}"
     COMMAND='/usr/libexec/rpcd/fastpath.change call apply'
@@ -47,7 +44,7 @@ before_revert() {
     apply 600 >/dev/null
     COMMAND='/usr/libexec/rpcd/fastpath.change call revert'
 }
-# rpcd's timer ends the change in a process of ours, so kill that and run it as COMMAND.
+# rpcd's timer expires the change in its own process, so kill that and run COMMAND instead.
 # shellcheck disable=SC2016 # expanded on the gateway
 before_expiry() {
     apply 6 >/dev/null
@@ -62,7 +59,7 @@ before_undo() {
     INPUT="{\"id\": $ID}"
     COMMAND='/usr/libexec/rpcd/fastpath.change call confirm'
 }
-# The recovery at boot, which the boot after the cut repeats. Files in memory are lost.
+# Recovery at boot, repeated by the boot after the cut. Files in memory are lost.
 before_boot() {
     apply 600 >/dev/null
     restart_broker
@@ -71,7 +68,7 @@ before_boot() {
     COMMAND='/usr/libexec/fastpath-rpcd boot'
 }
 
-# cut STEP NUMBER: cuts the power after that operation of the step; SAID describes the operation.
+# cut STEP NUMBER: cuts the power after operation NUMBER of STEP, whose name is in SAID.
 cut() {
     begin
     "before_$1"
@@ -81,11 +78,10 @@ cut() {
         read -r said </tmp/said; [ $(($2 % 3)) != 0 ] || sync; echo \"\$said\"")
     ANSWER=
     [[ $SAID != ended* ]] || ANSWER=$(gw 'cat /tmp/answer') AFTER=$(texts)
-    power_goes_and_comes || exit
+    cycle_power || exit
     judge "$1, $SAID"
 }
 
-# judge WHERE: checks the configuration and the records after the boot.
 judge() {
     local state now
     soon 20 call list
@@ -105,7 +101,7 @@ judge() {
     soon 20 ask status
 }
 
-# cuts STEP: cuts after the end of the step, and after the first operation of each kind.
+# cuts STEP: cuts the power after STEP and after the first operation of each kind.
 cuts() {
     local count names number=0 name
     cut "$1" 9999
@@ -120,8 +116,8 @@ cuts() {
     done
 }
 
-# states STEP END: boots copies of the disk after every operation of the step, unflushed and
-# flushed. After its end the step has flushed everything, and the boot reports END.
+# states STEP END: boots disk copies from every operation of STEP, unflushed and flushed. A complete
+# STEP has flushed everything, and its change has the state END.
 states() {
     local flushed number ends
     for flushed in '' sync; do
@@ -145,12 +141,12 @@ states() {
         POINTS+=("$((${#OPERATIONS[@]} - 1)) of $1${flushed:+, flushed}:$(tr ' ' '\n' <<<"$ends" |
             grep . | uniq -c | xargs)")
         rm -r "$COPIES"
-        nothing_waits_any_more
+        end_pending_change
     done
 }
 
-# nothing_waits_any_more: ends the change on the running gateway, too.
-nothing_waits_any_more() {
+# end_pending_change: ends the change on the running gateway.
+end_pending_change() {
     call revert "$INPUT" >/dev/null 2>&1 || true
     call revert '{"id": 1}' >/dev/null 2>&1 || true
     same "a change that waits" "$(call pending | jq -c .pending)" null
@@ -158,7 +154,7 @@ nothing_waits_any_more() {
 
 ready() {
     gw 'command -v perl >/dev/null' || skip "no Perl on this gateway, which runs stepper.pl"
-    keeps_what_is_written || exit
+    need_gateway_disk || exit
     gw 'mkdir -p /run/e2e/kept && cp /etc/config/network /etc/config/firewall /run/e2e/kept/'
     gw 'cat >/run/e2e/stepper.pl' <"$VM/lib/stepper.pl"
     at_the_end 'gw "rm -rf /etc/e2e.kept"'
@@ -173,7 +169,6 @@ ready_for_states() {
         gw "cp /run/e2e/kept/* /etc/config/; rm -rf /etc/e2e.kept /etc/fastpath/changes"'
 }
 
-# done_with: cleans up and notes the cuts that were made.
 done_with() {
     begin
     gw 'rm -rf /etc/e2e.kept'
@@ -189,7 +184,7 @@ test_a_power_cut_leaves_a_consistent_configuration_in() {
     done_with
 }
 
-# Every run cuts in the confirmation, since it has both outcomes.
+# Confirming is part of every run, because it has both outcomes.
 # @each confirm | confirmed @fault:power-cut-confirm
 # @each apply | power-cut @long @fault:power-cut-apply
 # @each revert | reverted @long @fault:power-cut-revert
@@ -202,8 +197,7 @@ test_every_step_recovers_after_a_power_cut_in() {
     done_with
 }
 
-# The backup has the unconfirmed configuration in force, but no record that would make a boot revert
-# it.
+# The backup contains the unconfirmed configuration, but no record that would revert it at boot.
 # @long @fault:backup-in-countdown
 test_a_backup_of_an_unconfirmed_change_is_restored_unchanged() {
     local backup now
@@ -218,10 +212,9 @@ test_a_backup_of_an_unconfirmed_change_is_restored_unchanged() {
     lacks "the backup" "$(tar -tzf "$backup")" pending
     call revert '{"id": 1}' >/dev/null
     same "the configuration after the revert" "$(texts)" "$BEFORE"
-    # A router without a change of its own.
     begin
     gw 'cat >/tmp/backup.tgz && sysupgrade -r /tmp/backup.tgz && sync' <"$backup"
-    power_goes_and_comes || exit
+    cycle_power || exit
     soon 20 call list
     same "the restored configuration" "$(texts)" "$now"
     same "a change that waits" "$(call pending | jq -c .pending)" null
@@ -230,7 +223,7 @@ test_a_backup_of_an_unconfirmed_change_is_restored_unchanged() {
     gw 'rm -f /etc/uci-defaults/10_disable_services'
 }
 
-# upgraded: boots a new system with the files that sysupgrade keeps.
+# upgraded: boots a new system with the files kept by sysupgrade.
 # shellcheck disable=SC2016 # expanded on the gateway
 upgraded() {
     local kept archive
@@ -247,10 +240,10 @@ upgraded() {
     gw 'tar -xf - -C /run' <"$kept"
     gw '! test -e /etc/fastpath/changes' || fail "the system is not a new one"
     gw 'tar -C / -xzf - && cp -a /run/e2e /etc/e2e.kept && sync' <"$archive"
-    # A sysupgrade without fastpath would keep these records.
+    # sysupgrade without fastpath-base would keep these records.
     same "the configuration that was kept" "$(texts)" "$BEFORE"
     gw '! test -e /etc/fastpath/changes/pending.json' || fail "the record was kept"
-    power_goes_and_comes || exit
+    cycle_power || exit
 }
 
 # @long @fault:upgrade-in-countdown @fault:upgrade-without-base
@@ -261,7 +254,6 @@ test_an_upgrade_reverts_an_unconfirmed_change() {
         begin
         apply 600 >/dev/null
         [ "$(texts)" != "$BEFORE" ] || fail "nothing was applied"
-        # The second upgrade runs without package fastpath-base.
         [ "$file" = base ] || gw 'rm -f /lib/upgrade/keep.d/fastpath-base'
         ANSWER=
         upgraded

@@ -1,9 +1,9 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# The PPPoE session ends and is established again.
+# The PPPoE session is lost and established again.
 
-# reported_until_up: prints the WAN interfaces and the flowtable's devices per status call, until
-# WAN is up. Both stay listed while the session is down.
+# reported_until_up: prints the reported WAN interfaces and flowtable devices until WAN is up.
+# Neither may vanish while the session is down.
 reported_until_up() {
     local end=$((SECONDS + 30)) answer
     while [ "$SECONDS" -lt "$end" ]; do
@@ -14,7 +14,6 @@ reported_until_up() {
     return 0
 }
 
-# The flow ends with its session; a new flow survives.
 # @fault:session-lost
 # @each KILL @core
 # @each TERM
@@ -35,7 +34,7 @@ test_session_reconnects_after() {
     soon 5 wan_is_up
     soon 15 internet
     [ "$(said '.wan[0].up_since_ms' status)" -gt "$since" ] || fail "up since before the reconnect"
-    # The server assigns the next number, unless it was restarted.
+    # The server assigns the next session number unless it was restarted.
     note "session $session, then $(said '.pppoe[0].session' topology)"
     same "session in status" "$(said '.wan[0].session' status)" \
         "$(said '.pppoe[0].session' topology)"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// records.mjs read FILE: prints for each flow record of a capture or IPFIX file, as tshark decodes
-// it: ports, bytes and packets of both directions, bytes offloaded, path, reason, zones, addresses
-// behind NAT, devices and VLANs; space-separated, with - for an empty field.
+// records.mjs read FILE: prints the flow records of a capture or IPFIX file as tshark decodes them:
+// ports, bytes and packets per direction, offloaded bytes, path, reason, zones, addresses after
+// NAT, devices, VLANs. Fields are separated by spaces; - is an empty field.
 // records.mjs count FILE: prints the number of flow records.
 // records.mjs replay FILE PORT: sends the datagrams of a capture to a local UDP port.
 
@@ -16,7 +16,7 @@ function tshark(...args) {
   return execFileSync('tshark', all, options).split('\n');
 }
 
-/** Patterns for tshark's lines of a field; the group is the value. */
+/** Patterns of tshark's output; the group is the value. */
 const FIELDS = {
   sport: /^SrcPort: (\d+)/,
   dport: /^DstPort: (\d+)/,
@@ -31,7 +31,7 @@ const FIELDS = {
   vlan: /^Vlan Id: (\d+)/,
   postVlan: /^Post Vlan Id: (\d+)/,
 };
-/** Our enterprise elements, which tshark shows as bytes. */
+/** Our enterprise elements, which tshark prints as bytes. */
 const OWN = /^Enterprise Private entry: .* Type (10[1-6]): Value \(hex bytes\): ([0-9a-f ]+)/;
 
 const row = (flow) => {
@@ -56,12 +56,12 @@ function read() {
     const own = OWN.exec(line);
     if (own) flow[own[1]] = Buffer.from(own[2].replaceAll(' ', ''), 'hex');
   }
-  // Records of device names have no ports; skip them.
+  // Records of device names have no ports.
   for (const flow of flows) if (flow.sport !== undefined) console.log(row(flow));
 }
 
 function count() {
-  // tshark prints a line per message, with the ports of its records.
+  // Each line has the ports of all records of a message.
   const ports = tshark('-T', 'fields', '-e', 'cflow.srcport').join(',').split(/[,\n]/);
   console.log(ports.filter(Boolean).length);
 }

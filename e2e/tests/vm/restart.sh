@@ -1,10 +1,10 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# The daemon and the broker stop and restart; the data plane keeps forwarding.
+# Restarts of the daemon and of ubusd; the data plane keeps forwarding.
 
 table_is_there() { gw 'nft list table inet fastpath'; }
 table_is_gone() { ! table_is_there; }
-# Prints the table without the connections in sets, which change with traffic.
+# Prints the table without set elements, which change with traffic.
 rules() {
     gw 'nft -s list table inet fastpath' | awk '
         /set (passed_|missed_|ended_|encrypted)/ { passed = 1 }
@@ -18,7 +18,6 @@ answers() { ask status; }
 no_answer() { ! answers; }
 new_process() { [ "$(daemon_pid)" != "$1" ] && answers; }
 
-# flowing PORT: the flow is offloaded and its bytes grow.
 flowing() {
     local bytes
     soon 5 offloaded "$1"
@@ -26,7 +25,6 @@ flowing() {
     soon 10 bytes_grow "$1" "$bytes"
 }
 
-# established: starts a download and waits until it is offloaded; PORT is its port.
 established() {
     PORT=$(fresh_port)
     download h10 "$PORT" "$ISP_4"
@@ -40,7 +38,7 @@ test_flows_stay_offloaded_while_the_daemon_is_dead() {
     established
     pid=$(daemon_pid)
     before=$(rules)
-    # Stop the supervisor, so that the daemon stays dead while the kernel is checked.
+    # Hold the supervisor, which would restart the daemon.
     instance hold fastpathd
     kill_daemon
     soon 5 no_answer
@@ -62,7 +60,7 @@ test_a_killed_daemon_is_restarted() {
     soon 5 engine_is flowtable
 }
 
-# Asks as soon as the object is on ubus. Interfaces come from netifd, later.
+# The links come from the kernel; interfaces come later, from netifd.
 test_the_first_topology_contains_the_links() {
     local said
     # shellcheck disable=SC2016 # expanded on the gateway
@@ -78,7 +76,7 @@ test_stopped_daemon_keeps_the_table() {
     established
     before=$(rules)
     gw '/etc/init.d/fastpathd stop'
-    # procd ends a service after the init script has returned.
+    # procd stops a service after the init script has returned.
     soon 10 no_answer
     same "the table" "$(rules)" "$before"
     flowing "$PORT"
@@ -118,7 +116,7 @@ test_broker_restarted() {
     soon 5 on_path flowtable --proto tcp --text "$PORT"
     flowing "$PORT"
     soon 10 wan_is_up
-    # Over the web, too; rpcd has lost its sessions, so log in again.
+    # rpcd has lost its sessions, so log in again.
     soon 10 status_over_web
 }
 

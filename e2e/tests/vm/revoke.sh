@@ -1,16 +1,15 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# A change that would stop or divert a flow on the slow path does the same to an offloaded flow
-# within a second, and no other flow loses a packet. Tested for each kind of change with the
-# flowtable, eBPF at TC and, in the emulated machine, XDP at drivers.
+# A change that stops or diverts a flow on the slow path does the same to an offloaded flow within a
+# second, and other flows lose no packet. Engines: flowtable, eBPF at TC and, on emulated machines,
+# XDP at drivers.
 # @long
 # @each flowtable ebpf-tcx
 # @each ebpf-auto @qemu: no port of a user-mode machine has a driver with XDP
 
-# Datagrams per second from `numbers`: the most that may pass after a change.
+# Datagrams per second sent by `numbers`, the maximum that may pass after a change.
 RATE=25
 
-# counters HOST RULE…: adds rules that count packets which the host receives.
 counters() {
     local host=$1
     shift
@@ -21,33 +20,30 @@ counted_by() {
     peers ip netns exec "$1" nft list table inet e2e |
         awk '{ for (i = 1; i < NF; i++) if ($i == "packets") n += $(i + 1) } END { print n + 0 }'
 }
-# answers: prints how many datagrams of the revoked flow have come back to h10.
 answers() { counted_by h10; }
 more_answers() { [ "$(answers)" -gt "$1" ]; }
 
-# timed COMMAND…: records the time on the gateway, then runs the command there. The measured time
-# includes the start of the program.
+# timed COMMAND…: records the gateway's time, then runs COMMAND there. Measured times thus include
+# the start of a program.
 timed() { gw 'mkdir -p /run/e2e && date +%s%6N >/run/e2e/changed;' "$@"; }
-# last_after: prints the milliseconds from the change to the last answer; 0 if it came before.
+# last_after: prints the milliseconds from the change to the last answer, or 0.
 last_after() {
     local changed last
     changed=$(gw cat /run/e2e/changed)
     last=$(peers cat "/tmp/e2e/numbers.$REVOKED")
     echo $((last > changed ? (last - changed) / 1000 : 0))
 }
-# one_clock: the gateway and the peers are one machine.
 one_clock() {
     local id=/proc/sys/kernel/random/boot_id
     [ "$(gw cat $id)" = "$(peers cat $id)" ]
 }
 
-# slowly END: prints how many packets of that flow the network stack has forwarded.
+# slowly COUNTER: prints that flow's packets forwarded by the stack.
 slowly() {
     gw nft list counter inet e2e "$1" | sed -n 's/.*packets \([0-9]*\).*/\1/p'
 }
 more_slowly() { [ "$(slowly "$1")" -gt "$2" ]; }
 
-# rules_back: restores the rules and routes.
 # shellcheck disable=SC2016 # expanded on the gateway
 rules_back() {
     gw 'nft delete table inet e2e_rules; nft delete table netdev e2e_rules
@@ -62,7 +58,7 @@ clean_up() {
     gw 'ip link set br-lan.20 up; sysctl -qw net.ipv6.conf.br-lan/20.keep_addr_on_down=0'
 }
 
-# configured LINES: configures the engine of this test with these additional lines.
+# configured LINES: configures the engine under test and appends LINES.
 configured() {
     local engine=$ENGINE hook=
     case $ENGINE in
@@ -81,15 +77,14 @@ END
     [ "$ENGINE" != ebpf-auto ] || soon 15 says '.devices | all(.hook == "xdp")' ebpf
 }
 
-# on_the_fast_path PORT: the flow is offloaded.
 on_the_fast_path() { on_path "${ENGINE%%-*}" --proto udp --text ":$1"; }
 
-# Destinations of the flow that the change affects, and of the other flow.
+# Destinations of the flow that the change affects and of the other flow.
 REVOKED_TO=$ISP_4
 OTHER_TO=$H20_4
 
-# carried ENGINE [LINES]: offloads two flows of h10: from port REVOKED, which the change affects,
-# and from port OTHER.
+# carried ENGINE [LINES]: offloads two flows of h10: REVOKED, the port of the flow that the change
+# affects, and OTHER.
 carried() {
     ENGINE=$1
     REVOKED=$(fresh_port)
@@ -117,17 +112,16 @@ END
     begin h10 other "/tmp/e2e/numbers $OTHER_TO $OTHER"
     soon 15 on_the_fast_path "$REVOKED"
     soon 15 on_the_fast_path "$OTHER"
-    # Check the counters, too, rather than only the daemon's answer.
+    # The stack's counters must confirm the reported path.
     until_still 5 slowly revoked
     until_still 5 slowly other
     SLOW_OTHER=$(slowly other)
 }
 
-# in_a_second: prints how many datagrams pass in a second on this machine.
+# in_a_second: prints how many datagrams this machine sends in a second.
 in_a_second() { echo $((RATE * $(pace) / 100)); }
 
-# others_go_on: the other flow has lost no packet and is offloaded again.
-others_go_on() {
+others_continue() {
     local slow
     soon 15 on_the_fast_path "$OTHER"
     slow=$(($(slowly other) - SLOW_OTHER))
@@ -140,12 +134,12 @@ others_go_on() {
     [ "$sent" -gt $RATE ] || fail "the other flow sent only $sent"
 }
 
-# Additional configuration of the engine while flows are being offloaded.
+# Configuration appended while the flows are being offloaded.
 WITH=
-# Milliseconds from the change to the last answer, if known.
+# Milliseconds from the change to the last answer, if measurable.
 LAST_AFTER=
 
-# ended_in_time: answers have stopped, and at most those of one second came after the change.
+# ended_in_time: fails unless answers have stopped within a second after the change.
 ended_in_time() {
     PASSED=$(answers)
     until_still 1 answers
@@ -154,7 +148,7 @@ ended_in_time() {
     ! one_clock || LAST_AFTER=$(last_after)
 }
 
-# stops ENGINE UNDO COMMAND…: the change stops the flow until it is undone.
+# stops ENGINE UNDO COMMAND…: fails unless COMMAND stops the flow until UNDO.
 stops() {
     local before undo=$2
     carried "$1" "$WITH"
@@ -166,10 +160,10 @@ stops() {
     "$undo"
     soon 15 more_answers "$before"
     soon 30 on_the_fast_path "$REVOKED"
-    others_go_on
+    others_continue
 }
 
-# diverts PATH COMMAND…: the flow continues on that slow path.
+# diverts PATH COMMAND…: fails unless COMMAND moves the flow to PATH without loss.
 diverts() {
     local answers slow path=$1
     shift
@@ -178,14 +172,14 @@ diverts() {
     slow=$(slowly revoked)
     soon 10 more_slowly revoked $((slow + 4 * RATE))
     soon 10 on_path "$path" --proto udp --text ":$REVOKED"
-    # Each answer makes one packet in each direction.
+    # Each answer is one packet per direction.
     PASSED=$(($(answers) - answers - ($(slowly revoked) - slow) / 2))
     between "answers that did not take it" "$PASSED" "-$(in_a_second)" "$(in_a_second)"
-    others_go_on
+    others_continue
 }
 
-# forbid END…: makes fw4 drop packets from (saddr) or to (daddr) the server before its rule for
-# established packets.
+# forbid END…: has fw4 drop packets from (saddr) or to (daddr) the server, even of established
+# connections.
 forbid() {
     local end
     for end; do
@@ -194,11 +188,11 @@ forbid() {
 }
 test_a_drop_rule_stops_an_offloaded_flow() { stops "$1" rules_back forbid saddr daddr; }
 
-# A packet in one direction suffices for the flowtable to offload both.
+# A packet in one direction makes the flowtable offload both.
 test_a_drop_rule_for_answers_stops_an_offloaded_flow() { stops "$1" rules_back forbid saddr; }
 test_a_drop_rule_for_requests_stops_an_offloaded_flow() { stops "$1" rules_back forbid daddr; }
 
-# at_ingress: drops packets in the port's ingress hook, after the flowtable's hook.
+# at_ingress: drops packets at the port's ingress, after the flowtable.
 at_ingress() {
     timed nft -f - <<END
 table netdev e2e_rules {
@@ -223,7 +217,7 @@ END
 }
 test_a_drop_in_prerouting_stops_an_offloaded_flow() { stops "$1" rules_back before_routing; }
 
-# Like programs that ban addresses: the rule exists before the flow begins.
+# Like ban programs: the rule precedes the flow; only its set changes.
 ban_list() {
     gw nft -f - <<END
 table inet e2e_rules {
@@ -242,7 +236,7 @@ test_a_new_element_of_a_ban_set_stops_an_offloaded_flow() {
     stops "$1" release ban
 }
 
-# Set that a resolver fills, used by a rule that only counts: adding an element drops no packet.
+# A resolver fills the set; its rule only counts.
 test_a_new_element_of_a_counting_set_drops_no_packet() {
     local address count slow
     gw nft -f - <<END
@@ -263,10 +257,9 @@ END
     never 3 more_slowly revoked "$slow"
     same revocations "$(said .engine.revocation.count status)" "$count"
     PASSED=all
-    others_go_on
+    others_continue
 }
 
-# to_other_vlan: the change affects the flow to the other VLAN.
 to_other_vlan() { REVOKED_TO=$H20_4 OTHER_TO=$ISP_4; }
 
 blackhole() { timed ip route add blackhole "$H20_4"; }
@@ -275,7 +268,7 @@ test_a_blackhole_route_stops_an_offloaded_flow() {
     stops "$1" rules_back blackhole
 }
 
-# The flowtable does not track a link above the port.
+# The flowtable does not watch the VLAN device above the port.
 link_down() { timed ip link set br-lan.20 down; }
 link_up() { gw ip link set br-lan.20 up; }
 test_a_vlan_device_that_goes_down_stops_an_offloaded_flow() {
@@ -284,7 +277,7 @@ test_a_vlan_device_that_goes_down_stops_an_offloaded_flow() {
     stops "$1" link_up link_down
 }
 
-# fw4 accepts established connections before its rules, so a new rule affects new ones only.
+# fw4 accepts established connections first, so new rules affect only new connections.
 deny() {
     add_config firewall <<END
 
@@ -305,7 +298,7 @@ test_a_firewall_reload_keeps_established_flows() {
     soon 15 more_answers "$PASSED"
     soon 30 on_the_fast_path "$REVOKED"
     PASSED=$(($(answers) - PASSED))
-    others_go_on
+    others_continue
     soon 15 ended revoked
     read -r _ lost < <(peers cat /tmp/e2e/revoked.log)
     same "lost packets of the established flow" "$lost" 0
@@ -320,7 +313,7 @@ test_a_new_exclusion_ends_the_offload() {
     diverts slow/excluded configured "$EXCLUSION"
 }
 
-# inspection ACTION [LINES]: prints a policy that applies this action to Internet traffic only.
+# inspection ACTION [LINES]: prints a policy with this action for Internet traffic.
 inspection() {
     echo "
 config ips 'ips'
@@ -334,7 +327,6 @@ config policy
 	option dest 'wan'
 	option action '$1'"
 }
-# always_inspected: waits until the daemon has loaded the policy.
 always_inspected() {
     configured "$(inspection always)"
     soon 40 says '.policy.policies[0].action == "always"' ips
@@ -344,7 +336,6 @@ test_a_new_inspection_policy_ends_the_offload() {
     diverts inspect/always-inspected always_inspected
 }
 
-# Suricata drops a page by rule, and the daemon blocks its sender.
 bad_answer() {
     # The time limit includes the request and Suricata's verdict.
     timed true
@@ -357,7 +348,7 @@ test_a_blocked_address_stops_an_offloaded_flow() {
     stops "$1" unblock bad_answer
 }
 
-# The kernel may reuse the number of the deleted entry, so compare ages.
+# The kernel may reuse the entry's id, so compare ages.
 flow_age() { newest --proto udp --text ":$REVOKED" | jq -r '.age_s | floor'; }
 is_younger() { [ "$(flow_age)" -lt "$1" ]; }
 test_a_flow_survives_its_deleted_conntrack_entry() {
@@ -370,15 +361,13 @@ test_a_flow_survives_its_deleted_conntrack_entry() {
     soon 15 more_answers "$PASSED"
     soon 15 on_the_fast_path "$REVOKED"
     PASSED=$(($(answers) - PASSED))
-    others_go_on
+    others_continue
 }
 
-# change METHOD ARGUMENTS: prints the answer to root on the gateway.
 change() { timed "/usr/libexec/rpcd/fastpath.change call $1" <<<"$2"; }
-# changed METHOD ID: the call for this change succeeds.
 changed() { has "the answer of $1" "$(change "$1" "{\"id\": $2}")" "\"id\":$2"; }
 
-# denied NAME [MORE]: applies the rule of `deny` under this name; CHANGE is the change's number.
+# denied NAME [MORE]: applies the rule of `deny` with this name; sets CHANGE to the change's id.
 denied() {
     local answer edits
     edits=$(jq -nc --arg name "$1" --arg to "$ISP_4" '[{config: "firewall", op: "add",
@@ -388,25 +377,24 @@ denied() {
     CHANGE=$(jq -er .id <<<"$answer") || fail "not applied: $answer"
     soon 20 nothing_at h10 "$ISP_4" 80
 }
-goes_on_denied() { soon 15 more_answers "$(answers)"; }
+still_answered() { soon 15 more_answers "$(answers)"; }
 
-# Confirming a change ends established connections if the change requests it. Applying, rolling
-# back, or confirming without the request keeps them.
+# Only a confirmation with `end_connections` ends established connections.
 test_a_confirmed_change_ends_connections_only_on_request() {
     local ending=', "end_connections": true'
     carried "$1"
     denied rolled-back "$ending"
-    goes_on_denied
+    still_answered
     changed revert "$CHANGE"
     soon 20 h10 curl -s -m 2 -o /dev/null "http://$ISP_4/index.html"
     denied without
     changed confirm "$CHANGE"
-    goes_on_denied
+    still_answered
     soon 30 on_the_fast_path "$REVOKED"
     denied with "$ending"
-    goes_on_denied
+    still_answered
     changed confirm "$CHANGE"
     ended_in_time
     never 4 more_answers "$(answers)"
-    others_go_on
+    others_continue
 }

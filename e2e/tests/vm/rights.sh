@@ -1,17 +1,16 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Privileges of the daemon's own user, and of the programs it starts.
+# Privileges of the daemon's user and of the programs that it starts.
 
-# The daemon's capabilities under ujail (fastpathd.capabilities and its init script).
+# The daemon's capabilities, from fastpathd.capabilities and its init script.
 ONE=-all,+net_admin
 CONFINED="setpriv --reuid=fastpath --regid=fastpath --init-groups --no-new-privs"
 CONFINED="$CONFINED --bounding-set=$ONE --inh-caps=$ONE --ambient-caps=$ONE"
 
-# as_daemon COMMAND: runs it with the privileges of a compromised daemon.
 as_daemon() { gw "$CONFINED $1" 2>&1; }
 
 # attempts [SETPRIV]: runs the script on stdin with the privileges of a compromised daemon, or with
-# this setpriv command. Fails if a `got` in it succeeds.
+# the command SETPRIV. Fails if a `got` in the script succeeds.
 attempts() {
     local said by=${1:-$CONFINED}
     said=$(gw "$by sh -c '$ATTEMPT; $(cat)'" 2>&1)
@@ -21,8 +20,8 @@ attempts() {
 # shellcheck disable=SC2016 # expanded on the gateway
 ATTEMPT='got() { name=$1; shift; "$@" >/dev/null 2>&1 </dev/null && echo "got: $name"; true; }'
 
-# denied OBJECT METHOD ARGUMENTS: the call is refused although the object exists. ubusd hides an
-# object from users who may call none of its methods.
+# denied OBJECT METHOD ARGUMENTS: fails unless an existing object refuses the call. ubusd hides
+# objects without a permitted method.
 denied() {
     local said
     said=$(as_daemon "ubus call $1 $2 '$3'") && fail "$1 $2 is allowed: $said"
@@ -64,13 +63,13 @@ test_the_daemon_s_user_cannot_read_passwords() {
     has "its answer for rpcd" \
         "$(as_daemon 'ubus call fastpath.config get '\''{"config": "rpcd"}'\')" '"error"'
     as_daemon 'ubus call fastpath.change apply '\''{"edits": []}'\' && fail "it changes settings"
-    # rpcd does not pass on who called, so the private checks are unknown.
+    # rpcd does not forward the caller's identity, so private checks report unknown.
     said=$(as_daemon 'ubus call fastpath.doctor run '\''{"sample_ms": 0,
         "checks": ["system-password", "system-sessions"]}'\')
     same "what the doctor says to it" "$(jq -c '[.findings[].severity]' <<<"$said")" \
         '["unknown","unknown"]'
     lacks "what the doctor says to it" "$said" /etc/shadow
-    # Background runs of the daemon include these checks, for administrators who read the report.
+    # The daemon's background runs include these checks; administrators read the report.
     passed='Every account has a password'
     said=$(as_daemon 'ubus call fastpath.doctor run '\''{"background": true, "sample_ms": 100}'\')
     lacks "what its own run says to it" "$said" "$passed"
@@ -80,7 +79,7 @@ test_the_daemon_s_user_cannot_read_passwords() {
     soon 5 engine_is flowtable
 }
 
-# An administrator has staged a change in a shell.
+# The shell's staged change must stay uncommitted.
 test_persist_writes_only_the_engine() {
     gw "ubus call uci set '{\"config\": \"fastpath\", \"section\": \"main\",
         \"values\": {\"on_exit\": \"remove\"}}'" >/dev/null
@@ -117,7 +116,7 @@ echo end of attempts
 END
 }
 
-# Methods that change the router or show secrets. ubusd hides objects without a callable method.
+# Methods that change the router or reveal secrets.
 METHODS="uci get set add delete rename commit revert apply confirm rollback
 session create list grant get set login
 file read write exec list
@@ -151,10 +150,10 @@ echo "$METHODS" | while read -r object methods; do
 done
 echo end of attempts
 END
-    # The daemon's own four methods take no file or program name.
+    # The daemon's own four methods accept no file or program name.
     lacks "a file as a package" \
         "$(as_daemon 'ubus call fastpath.config get '\''{"config": "../shadow"}'\')" values
-    # Anybody may send this event; init scripts must handle hostile values.
+    # Anybody may send this event, so init scripts must handle hostile values.
     as_daemon 'ubus call service event '\''{"type": "config.change",
         "data": {"package": "../../tmp/e2e; touch /tmp/e2e-event"}}'\' >/dev/null
     gw 'test ! -e /tmp/e2e-event'
@@ -197,12 +196,12 @@ test_a_shell_of_the_daemon_s_user_gets_no_root_by_signals_and_sockets() {
 for pid in 1 $pids; do got "a signal to \$pid" kill -0 "\$pid"; done
 echo end of attempts
 END
-    # Only the sockets of ubusd and the log, and on OpenWrt that of udebugd, are open to all users.
+    # World-accessible sockets: those of ubusd and the log, and on OpenWrt that of udebugd.
     same "open sockets" "$(gw 'find /run/ /tmp/ /var/run/ -type s -user 0 -perm -0002 2>/dev/null' |
         awk -v open="/($open)\$" '$0 !~ open' | sort -u)" ""
 }
 
-# The daemon may change nftables' rules, but nft opens files with the daemon's privileges.
+# The daemon may change nftables, but nft opens files with the daemon's privileges.
 # @core
 # @fault:daemon-compromised
 test_a_shell_of_the_daemon_s_user_gets_no_root_by_nft() {
@@ -232,7 +231,7 @@ echo end of attempts
 END
 }
 
-# no_capabilities STATUS NAME: all sets but the bounding one are empty in /proc/PID/status.
+# no_capabilities STATUS NAME: fails unless all sets but the bounding one are empty in STATUS.
 no_capabilities() {
     local name
     for name in CapInh CapPrm CapEff CapAmb; do
@@ -241,8 +240,8 @@ no_capabilities() {
     same "$2: NoNewPrivs" "$(awk '$1 == "NoNewPrivs:" { print $2 }' <<<"$1")" 1
 }
 
-# fetcher prints the path of the download program; restore_fetcher restores it after any outcome. A
-# jail keeps the file that existed when its service started, hence the restart.
+# fetcher: prints the path of the download program. restore_fetcher also restarts the daemon,
+# because its jail keeps the replaced file.
 fetcher() { gw 'command -v curl || command -v uclient-fetch || echo /usr/sbin/uclient-fetch'; }
 restore_fetcher() {
     gw "rm -f $1
@@ -250,7 +249,7 @@ restore_fetcher() {
         /etc/init.d/fastpathd restart"
 }
 
-# The stand-in for the download program records its own privileges and its parent's.
+# The replaced download program records its privileges and its parent's.
 # @core
 test_a_rule_update_has_no_capabilities() {
     local at
@@ -285,17 +284,16 @@ END
     has "who started it" "$(gw cat /var/lib/fastpath/rules/updater.command)" "fastpath-rules update"
     no_capabilities "$(gw cat /var/lib/fastpath/rules/updater.status)" updater
     no_capabilities "$(gw cat /var/lib/fastpath/rules/download.status)" download
-    # A user other than root and the daemon's.
     same "its user" \
         "$(gw grep ^Uid: /var/lib/fastpath/rules/download.status | cut -f 2- | tr '\t' ' ')" \
         "$(gw id -u fastpath-rules | sed 's/.*/& & & &/')"
-    # The daemon keeps its one capability, and programs do not inherit it by default.
+    # Programs do not inherit the daemon's capability.
     has "the daemon" "$(gw "grep CapEff /proc/$(daemon_pid)/status")" 0000000000001000
     has "the daemon" "$(gw "grep CapAmb /proc/$(daemon_pid)/status")" 0000000000000000
     gw 'rm /var/lib/fastpath/rules/*.status /var/lib/fastpath/rules/updater.command'
 }
 
-# The init script sets PATH, but the daemon works without it.
+# The daemon must not depend on the PATH that the init script sets.
 # @core
 test_the_daemon_finds_nft_without_a_path() {
     ! gw 'grep -qx procd /proc/1/comm' || skip "procd gives every service its own PATH"

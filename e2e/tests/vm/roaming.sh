@@ -1,16 +1,15 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# A host that moves between two bridge ports repeatedly: the duration of its packet loss, and the
-# cost for other flows. Durations are counted in datagrams of a conversation that sends 50 per
-# second, or fewer on a slower machine.
+# A host moves repeatedly between two bridge ports: duration of its packet loss, and cost for other
+# flows. The unit is a datagram of a conversation with 50 per second, fewer on slower machines.
 
 RATE=50
-# Most datagrams in a row that a move may lose: half a second.
+# Maximum of consecutive losses per move: half a second.
 GAP=$((RATE / 2))
-# Most datagrams on the slow path until the flow is offloaded again: both directions for 2 s.
+# Maximum on the slow path until the next offload: both directions for 2 s.
 SLOW=$((RATE * 2 * 2))
 
-# count_slow PORT: counts the conversation's packets in the forward hook, in both directions.
+# count_slow PORT: counts the conversation's packets in the forward hook.
 count_slow() {
     gw "nft -f - <<END
 table inet e2e {
@@ -27,8 +26,6 @@ slow_packets() {
         { read -r there back && echo $((there + back)); }
 }
 
-# prepare_moves: writes a script for each direction of a move, which mutes the other port and
-# changes the routes at once.
 prepare_moves() {
     local to from
     for to in eth0 eth1; do
@@ -53,11 +50,11 @@ END
 }
 move_to() { peers sh "/tmp/e2e/to.$1"; }
 
-# renewals: prints how often the table was loaded since mark_log.
+# renewals: prints how often the table was loaded after mark_log.
 renewals() { daemon_log | grep -c 'table inet fastpath: '; }
 
-# A host moves $2 times, every $3 seconds, under a download, an upload and a steady conversation.
-# With the flowtable, four moves in a minute would keep the host on the slow path.
+# A host moves $2 times, every $3 seconds, during a download, an upload and a conversation. A host
+# with four moves per minute would stay off the flowtable.
 # @long
 # @each flowtable | 8 | 21
 # @each ebpf | 20 | 5
@@ -66,7 +63,7 @@ test_a_moving_host_loses_at_most_half_a_second() {
     local engine=${1%-xdp} times=$2 calm=$((RATE * $3)) port down up ids before slow most=0 all=0
     local number to ports limit longest=0 length
     local least=1
-    # The engine may renew the entries between two datagrams, which are 20 ms apart.
+    # The engine may renew entries between two datagrams (20 ms).
     [ "$engine" != ebpf ] || least=0
     use "$engine"
     [ "$1" = "$engine" ] || soon 15 says '.devices | length > 0 and all(.hook == "xdp")' ebpf
@@ -121,12 +118,12 @@ test_a_moving_host_loses_at_most_half_a_second() {
 uploaded() { peers stat -c %s /tmp/e2e/up; }
 uploaded_more() { [ "$(uploaded)" -gt "$1" ]; }
 
-# moved PORT FILTER: the last move in the flow's history matches jq's FILTER.
+# moved PORT FILTER: succeeds if jq's FILTER is true for the last move in the flow's history.
 moved() {
     ask flow "$(newest --text "$1" | jq -r .id)" | jq -e ".moves | last | $2"
 }
 
-# The flow's history names both ports, also if the cable is pulled from the first.
+# The history has both ports, even if the first cable is unplugged.
 test_a_cable_moved_to_another_port_is_in_the_history() {
     local port
     port=$(fresh_port)
@@ -147,7 +144,7 @@ test_a_cable_moved_to_another_port_is_in_the_history() {
         fail "the host is not among those that roam"
 }
 
-# A router fails over: its address moves to another MAC.
+# After a failover, the next hop's address has another MAC.
 test_a_neighbour_with_another_mac_is_in_the_history() {
     local port
     port=$(fresh_port)
@@ -161,7 +158,6 @@ test_a_neighbour_with_another_mac_is_in_the_history() {
         .to == "52:54:00:02:00:22"'
 }
 
-# flap NUMBER: moves h10 between the ports this many times, as fast as possible.
 flap() {
     peers "for number in \$(seq $1); do
         sh /tmp/e2e/to.eth1; ip netns exec h10 ping -c 1 -W 1 10.10.10.1
@@ -169,10 +165,9 @@ flap() {
     done" >/dev/null
 }
 
-# uptime_of_gw: prints the seconds since the gateway booted, by its own clock.
 uptime_of_gw() { gw cut -d . -f 1 /proc/uptime; }
 
-# A flapping host causes at most fifteen renewals per minute, and other flows lose nothing.
+# Renewals are limited to fifteen per minute.
 # @long
 test_a_flapping_host_costs_other_flows_no_packet() {
     local port began seconds often before slow

@@ -1,15 +1,15 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# All rule sets that the daemon can render, loaded by nft on a real kernel.
+# Loads every rule set that the daemon can render with nft on a real kernel.
 
 GOLDEN=$TOP/feeds/fastpathd/src/crates/ruleset/tests/golden
 
-# Loads each golden script in a network namespace with its devices. Dummy devices cannot offload, so
-# the kernel refuses that flag and must refuse nothing else.
+# Golden scripts are loaded in a network namespace with dummy devices. These cannot offload, so the
+# kernel may refuse that flag, and nothing else.
 test_nft_loads_every_golden_rule_set() {
     local file name answer devices number=0
     [ -d "$GOLDEN" ] || skip "no golden files in ${GOLDEN#"$TOP"/}"
-    # By default the module creates a device in the gateway's own namespace, too.
+    # By default the module also creates a device.
     gw 'modprobe dummy numdummies=0'
     for file in "$GOLDEN"/*.txt; do
         name=${file##*/}

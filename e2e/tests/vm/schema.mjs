@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// schema.mjs URL SESSION FOLDER TICK: calls every method and validates its answer, and the
-// notification TICK, against the JSON Schemas in FOLDER. Fails on any difference.
+// schema.mjs URL SESSION FOLDER TICK: validates the answer of every method, and the notification
+// TICK, against the JSON Schemas in FOLDER.
 
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -58,7 +58,7 @@ for (const series of ['rate', 'flows']) {
   for (const step_s of [1, 10, 60]) await checkCall('history', { series, step_s });
 }
 await checkCall('topology', {});
-// The page calls the doctor directly, as the daemon only forwards the request.
+// Like the page, call the doctor directly instead of through the daemon.
 check('doctor', '', await call('run', { sample_ms: 100 }, 'fastpath.doctor'));
 for (const method of ['cpu', 'ebpf', 'ips', 'metrics', 'alerts', 'blocks', 'exports']) {
   await checkCall(method, {});
@@ -72,7 +72,8 @@ await checkCall('engine', { set: 'flowtable' });
 await checkCall('flush', {});
 check('tick', '', JSON.parse(tick));
 
-// Tested by ips-drop and ips-blocks, which cause events; `disconnect`, not for the web, by revoke.
+// ips-drop and ips-blocks cause these events; revoke tests `disconnect`, which the web may not
+// call.
 const elsewhere = ['types', 'alert', 'block_release', 'disconnect'];
 const missing = names.filter((name) => !elsewhere.includes(name) && !seen.has(name));
 if (missing.length > 0) throw new Error(`not called: ${missing.join(', ')}`);

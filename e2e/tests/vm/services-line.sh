@@ -1,9 +1,9 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# WAN services with the flowtable: each service works, its own flows are offloaded or have a reason,
-# and all other flows are offloaded.
+# WAN services with the flowtable: each service works, its flows are offloaded or have a reason, and
+# other flows are offloaded.
 
-# sqm_on DEVICE DOWN UP: shapes the device to these kbit/s, by SQM or, without it, the same qdiscs.
+# sqm_on DEVICE DOWN UP: shapes the device to these kbit/s by SQM or, in the lab, the same qdiscs.
 sqm_on() {
     is_openwrt && package sqm-scripts /etc/init.d/sqm
     at_the_end "sqm_off $1"
@@ -38,12 +38,11 @@ sqm_off() {
     fi
 }
 
-# queued DEVICE: prints the bytes that the device's cake has sent.
 queued() {
     gw "tc -s qdisc show dev $1 root" | sed -n 's/^ *Sent \([0-9]*\) bytes.*/\1/p' | head -n 1
 }
 
-# shaper_sees DEVICE: all bytes of the download at PORT pass the device's shaper.
+# shaper_sees DEVICE: fails unless all bytes of the download at PORT pass the shaper.
 shaper_sees() {
     local queued had
     queued=$(queued "ifb4$1")
@@ -58,7 +57,7 @@ test_sqm_on_the_session_keeps_wan_flows_slow() {
     PORT=$(fresh_port)
     download h10 "$PORT" "$ISP_4" 400k
     in_flowtable
-    # A shaper that starts later must end the offload of a live flow.
+    # Starting a shaper ends the offload of existing flows.
     sqm_on pppoe-wan 16000 8000
     soon 20 on_path slow/shaped --proto tcp --text "$PORT"
     shaper_sees pppoe-wan
@@ -67,14 +66,12 @@ test_sqm_on_the_session_keeps_wan_flows_slow() {
     between "bytes that the shaper of outgoing traffic has seen" \
         "$(($(queued pppoe-wan) - sent))" 3600 100000000
     doctor 'finds flowtable-shaped'
-    # Traffic between LAN networks is not shaped.
     offloads h10 "$H20_4"
     sqm_off pppoe-wan
     doctor 'soon 10 silent flowtable-shaped'
     offloads h10 "$ISP_4"
 }
 
-# The doctor recommends shaping the port.
 test_sqm_on_the_port_shapes_offloaded_flows() {
     local sent
     sqm_on wan 16000 8000
@@ -86,15 +83,13 @@ test_sqm_on_the_port_shapes_offloaded_flows() {
     shaper_sees wan
     [ "$(queued wan)" -gt "$sent" ] || fail "the shaper sees no acknowledgements go out"
     stays_offloaded
-    # The download returns from the ifb outside the flowtable, so its bytes count as slow.
+    # The download re-enters from the ifb without the flowtable, so its bytes count as slow.
     soon 10 counted_as_slow
 }
-# Most bytes of the last second were on the slow path.
 counted_as_slow() {
     says '.paths | .slow.bps > 1000000 and .slow.bps > .flowtable.bps' status
 }
 
-# igmp_on: the gateway fetches multicast groups for lan from WAN.
 igmp_on() {
     is_openwrt && package igmpproxy /etc/init.d/igmpproxy
     at_the_end "igmp_off"
@@ -156,7 +151,7 @@ group_grows() { [ "$(seen_by_group)" -gt "$1" ]; }
 # @qemu: ip_mr_forward does not change the checksum of a virtual port's packet (Linux 6.12)
 test_multicast_of_the_igmp_proxy_has_a_reason() {
     local link member
-    link=$(the_isp_link)
+    link=$(isp_link)
     # @sleep: the rhythm of the traffic
     peers "ip -n isp route replace 239.0.0.0/8 dev $link; : >/tmp/e2e/group
         cat >/tmp/e2e/station" <<<'while :; do head -c 1000 /dev/zero; busybox usleep 50000; done |
@@ -168,14 +163,12 @@ test_multicast_of_the_igmp_proxy_has_a_reason() {
     begin h10 member "exec socat -u UDP4-RECV:5004,$member OPEN:/tmp/e2e/group,append"
     soon 30 group_grows 20000
     soon 10 on_path slow/multicast --proto udp --host 239.1.2.3
-    # The multicast stream does not keep other flows from being offloaded.
     offloads h10 "$ISP_4"
     soon 10 group_grows "$(($(seen_by_group) + 20000))"
     stays_offloaded
 }
 
-# provider_of_prefixes: the ISP delegates 2001:db8:a000::/56 to the gateway, identified by its DUID,
-# and routes the prefix there.
+# provider_of_prefixes: the ISP delegates 2001:db8:a000::/56 to the gateway's DUID and routes it.
 DUID=00:03:00:01:52:54:00:01:00:04
 provider_of_prefixes() {
     local link=$1
@@ -195,7 +188,7 @@ test_flows_of_a_delegated_prefix_are_offloaded() {
     package odhcp6c /usr/sbin/odhcp6c
     package odhcpd /usr/sbin/odhcpd
     at_the_end "h30_port off"
-    provider_of_prefixes "$(the_isp_link)"
+    provider_of_prefixes "$(isp_link)"
     edit_config network "/^config interface 'wan6'/,/^\$/d" \
         "/^config interface 'lan'/a\\	option ip6assign '64'"
     add_config network <<<"

@@ -5,10 +5,8 @@
 # shellcheck source=e2e/tests/vm/lib/wireguard.sh
 . "$VM/lib/wireguard.sh"
 
-# through_wireguard: prints the bytes that the gateway has received through the tunnel.
 through_wireguard() { gw 'wg show wg0 transfer' | cut -f 2; }
 
-# seen_in_forward: prints the number of tunnel packets in the forward chain.
 seen_in_forward() { gw nft list counter inet e2e seen | sed -n 's/.*packets \([0-9]*\).*/\1/p'; }
 
 test_flows_through_wireguard_are_offloaded() {
@@ -21,7 +19,7 @@ test_flows_through_wireguard_are_offloaded() {
     peers "ip netns exec isp wg set wg0 peer $home allowed-ips 10.99.0.1/32,10.10.10.0/24"
     wireguard_on "$site"
     soon 20 h10 ping -c 1 -W 1 10.99.0.2
-    # The flowtable lists the tunnel: both directions of its flows skip the forward chain.
+    # With the tunnel in the flowtable, both directions skip the forward chain.
     soon 10 says '.engine.devices | index("wg0")' status
     gw nft -f - <<NFT
 table inet e2e {
@@ -41,7 +39,6 @@ NFT
     soon 10 arrives "$at" "$(($(received "$at") + 200000))"
     between "bytes through the tunnel meanwhile" "$(($(through_wireguard) - before))" \
         200000 100000000
-    # A device that is created again is listed again.
     if ! is_openwrt; then
         gw 'ip link set wg0 down; ip link delete wg0'
         soon 10 says '.engine.devices | index("wg0") | not' status
@@ -49,10 +46,8 @@ NFT
         soon 10 gw 'nft list flowtables | grep -q wg0'
     fi
     soon 20 h10 ping -c 1 -W 1 10.99.0.2
-    # Other flows are offloaded while the tunnel is in use.
     offloads h10 "$ISP_4"
     stays_offloaded
-    # Connections from the far end are offloaded, too.
     at=$(fresh_port)
     begin h10 web "exec lighttpd -D -f /lab/lighttpd.conf"
     soon 5 listens h10 80
@@ -81,13 +76,12 @@ test_wireguard_of_a_host_is_offloaded() {
     soon 3 offloaded "$at"
 }
 
-# Two servers of the ISP. mwan3 does not balance connected networks, such as the other end of the
-# session.
+# Two servers of the ISP. mwan3 excludes connected networks, such as the peer of the session.
 ONE=203.0.113.81
 OTHER=203.0.113.82
 
-# two_lines: mwan3 prefers the PPPoE session, and uses a line without PPPoE on the same port for
-# OTHER.
+# two_lines: mwan3 prefers the PPPoE session, and sends OTHER over a line without PPPoE on the same
+# port.
 two_lines() {
     peers "for address in $ONE $OTHER; do ip -n isp addr replace \$address/32 dev lo; done"
     add_config network <<<"
@@ -150,12 +144,10 @@ mwan3_off() {
     peers "for address in $ONE $OTHER; do ip -n isp addr del \$address/32 dev lo; done"
 }
 
-# over_the_session: prints the bytes that the ISP has sent over PPPoE.
 over_the_session() { isp cat "/sys/class/net/$1/statistics/tx_bytes"; }
 
-# offloads_by SOURCE ADDRESS: a download from ADDRESS leaves with this source address and is
-# offloaded. mwan3 handles an event after reporting the WAN's state; until then connections are
-# refused or use the other WAN.
+# offloads_by SOURCE ADDRESS: downloads from ADDRESS until a download uses SOURCE, and waits for its
+# offload. mwan3 may refuse or misroute connections while it handles an event.
 offloads_by() {
     soon 60 begins_by "$1" "$2"
     in_flowtable
@@ -179,28 +171,26 @@ test_flows_of_mwan3_are_offloaded_on_both_wans() {
     package mwan3 /etc/init.d/mwan3
     at_the_end "mwan3_off"
     two_lines
-    # By the default policy.
     offloads_by "$(wan_address)" "$ONE"
-    # By mwan3's rule, over the line that the main table does not prefer.
+    # mwan3's rule selects the line with the worse metric.
     offloads_by 192.0.2.9 "$OTHER"
     end_others
-    link=$(the_isp_link)
+    link=$(isp_link)
     sent=$(over_the_session "$link")
     soon 20 arrives "$PORT" "$(($(received "$PORT") + 1000000))"
     between "bytes over the session, of a million that came" \
         "$(($(over_the_session "$link") - sent))" 0 300000
     stays_offloaded
-    # The first WAN fails: new connections use the second, and are offloaded there.
+    # If the first WAN fails, new connections use the second.
     gw 'ifdown wan'
     soon 30 wan_is_down
     soon 60 line_is_tracked wan offline
     offloads_by 192.0.2.9 "$ONE"
-    # mwan3's tracker decides when the first WAN is used again.
+    # mwan3's tracker switches back to the first WAN later.
     gw 'ifup wan'
     soon 40 wan_is_up
 }
 
-# end_others: ends all downloads except that at PORT.
 end_others() {
     # shellcheck disable=SC2016 # expanded on the peers
     peers 'for file in /tmp/e2e/tcp*.pid; do

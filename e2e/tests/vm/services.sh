@@ -1,7 +1,7 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Common services with the flowtable: each works, and its flows are offloaded. WAN services are in
-# services-line.sh.
+# Common services with the flowtable: each works, and its flows are offloaded. services-line.sh
+# tests WAN services.
 
 test_flows_of_a_static_lease_are_offloaded() {
     local mac
@@ -23,7 +23,7 @@ config host
 }
 comes_from() { [ "$(newest --proto tcp --text "$PORT" | jq -r .src_name)" = "$1" ]; }
 
-# from_outside ADDRESS PORT: the ISP downloads from there; sets PORT to its source port.
+# from_outside ADDRESS PORT: downloads from ADDRESS to the ISP; PORT becomes the source port.
 from_outside() {
     PORT=$(fresh_port)
     begin isp "tcp$PORT" "exec curl -sS -o /dev/null --limit-rate 100k --local-port $PORT" \
@@ -31,7 +31,7 @@ from_outside() {
     in_flowtable
 }
 
-# goes_to ADDRESS PORT: the download is translated to this destination.
+# goes_to ADDRESS PORT: fails unless the download has this translated destination.
 goes_to() {
     local flow
     flow=$(newest --proto tcp --text "$PORT")
@@ -45,7 +45,7 @@ test_flows_of_a_port_forward_are_offloaded() {
 $WEB_FORWARD"
     from_outside "$(wan_address)" 8080
     goes_to 10.10.20.10 80
-    # WAN has another address after a reconnect; the forward matches the port only.
+    # The WAN address changes with a reconnect; the forward matches only the port.
     pppoe_end TERM
     soon 10 wan_is_down
     soon 30 wan_is_up
@@ -53,8 +53,8 @@ $WEB_FORWARD"
     from_outside "$(wan_address)" 8080
 }
 
-# upnp_on: serves hosts of lan. The lab's WAN addresses are private, so miniupnpd reports another
-# external address.
+# upnp_on: serves hosts of lan. WAN addresses of the lab are private, so miniupnpd reports another
+# one.
 upnp_on() {
     if is_openwrt; then
         package miniupnpd-nftables /etc/init.d/miniupnpd
@@ -109,8 +109,8 @@ upnp_off() {
 }
 
 upnp() { h10 "upnpc -m eth0 $*"; }
-# mapped: adds the mapping until its rule exists. Each WAN event reloads fw4, which removes the rule
-# without miniupnpd noticing.
+# mapped: adds the mapping. Retry it, because WAN events reload fw4, which removes the rule
+# unnoticed by miniupnpd.
 mapped() {
     upnp -d 8081 tcp >/dev/null
     upnp -a 10.10.10.10 80 8081 tcp >/dev/null
@@ -129,13 +129,10 @@ test_flows_of_a_upnp_mapping_are_offloaded() {
     soon 5 nothing_at isp "$(wan_address)" 8081
 }
 
-# asked NAME: prints the answer of the gateway's name server to h10.
 asked() { h10 "busybox nslookup -type=a $1 10.10.10.1"; }
 answered() { asked "$1" | sed '1,/^$/d' | grep -q 'Address.* 203\.0\.113\.1$'; }
-# A missing answer does not count as blocked.
 blocked() { [[ $(asked "$1" || true) == *NXDOMAIN* ]] || { asked "$1"; return 1; }; }
 
-# adblock_on: blocks the names of the list that the ISP serves.
 adblock_on() {
     if is_openwrt; then
         package adblock /etc/init.d/adblock
@@ -189,7 +186,7 @@ test_adblock_blocks_names_while_flows_are_offloaded() {
     offloads h10 "$ISP_4"
 }
 
-# Another address of the ISP's web server.
+# Second address of the ISP's web server.
 BANNED=203.0.113.9
 reaches() { h10 "curl -gsf -m $(patient 2) -o /dev/null http://$1/index.html"; }
 stopped() { ! reaches "$1"; }
@@ -201,8 +198,7 @@ banip_off() {
     isp ip address delete "$BANNED/32" dev lo
 }
 
-# banIP drops in prerouting, before the flowtable: dropped flows are never offloaded, accepted flows
-# are.
+# banIP drops in prerouting, before the flowtable.
 test_banip_drops_banned_addresses_despite_the_flowtable() {
     package banip /etc/init.d/banip
     at_the_end "banip_off"
@@ -232,7 +228,7 @@ config banip 'global'
     offloads h10 "$ISP_4"
 }
 
-# The DDNS provider logs each request and answers "good".
+# DDNS provider that logs requests and answers "good".
 # shellcheck disable=SC2016 # expanded on the peers
 DDNS_SERVER='read -r request; echo "$request" >>/tmp/e2e/ddns.requests
 while read -r line && [ "${#line}" -gt 1 ]; do :; done
@@ -272,8 +268,7 @@ config service 'lab'
     gw '/etc/init.d/ddns enable; /etc/init.d/ddns restart'
     before=$(wan_address)
     soon 20 updated_to "$before"
-    # A reconnect brings another address. ddns updates on interface events, but misses events while
-    # it handles another and then checks five minutes later.
+    # ddns misses interface events while it handles another one, and then checks after five minutes.
     offloads h10 "$ISP_4"
     pppoe_end TERM
     soon 10 wan_is_down
@@ -284,7 +279,6 @@ config service 'lab'
     offloads h10 "$ISP_4"
 }
 
-# excluded: starts a download that the settings below exclude from offloading.
 excluded() {
     local port
     port=$(fresh_port)
@@ -293,7 +287,7 @@ excluded() {
     soon 10 on_path slow/excluded --proto tcp --text "$port"
 }
 
-# new_system: resets all written files, like an upgrade, but restores the files of the tests.
+# new_system: resets all written files like an upgrade, but keeps the files of the tests.
 new_system() {
     local kept
     kept=$(mktemp)
@@ -309,7 +303,7 @@ new_system() {
     soon 30 internet
 }
 
-# Simulates an upgrade that keeps settings: backup, new system, restored backup, boot.
+# Simulates an upgrade with settings: backup, new system, restored backup, boot.
 test_settings_survive_an_upgrade() {
     local backup name
     local own="config fastpath 'main'
@@ -319,7 +313,7 @@ config exclude
 	option dest '203.0.113.1'
 	option dest_port '443'
 	option proto 'tcp'"
-    keeps_what_is_written || exit
+    need_gateway_disk || exit
     configure <<<"$own"
     add_config firewall <<<"
 $WEB_FORWARD"
@@ -337,7 +331,7 @@ $WEB_FORWARD"
     ! gw '[ -e /etc/fastpath/e2e ]' || fail "the system is not a new one"
     gw 'cat >/tmp/backup.tgz && sysupgrade -r /tmp/backup.tgz' <"$backup"
     keep_over_power
-    power_goes_and_comes || return
+    cycle_power || return
     soon 30 engine_is flowtable
     soon 30 wan_is_up
     soon 30 internet

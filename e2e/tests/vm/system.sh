@@ -1,19 +1,18 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Administration of the gateway through the objects that the page uses: log, WAN up and down,
-# passwords, backups, images.
+# Administration through the objects that the page uses: log, WAN up and down, passwords, backups,
+# images.
 
 root() { session root fastpath; }
 cgi() { echo "http://127.0.0.1:$(lab_port GW_HTTP)/cgi-bin/$1"; }
 status_of() { jq -c '.result[0] // .error.code'; }
 
-# log_says SESSION TEXT: the newest messages contain TEXT.
 log_says() {
     rpc "$1" log read '{"lines": 200, "stream": false}' |
         jq -e --arg text "$2" '[.result[1].log[].msg | select(contains($text))] | length > 0'
 }
 
-# line SESSION up|down: prints the status of the call.
+# line SESSION up|down: switches the WAN and prints the status of the call.
 line() { rpc "$1" network.interface "$2" '{"interface": "wan"}' | status_of; }
 
 port_is_down() { gw "ip -j link show dev $1" | jq -e '.[0].flags | index("UP") == null'; }
@@ -23,7 +22,7 @@ test_wan_is_switched_off_and_on_and_the_log_reports_it() {
     id=$(root)
     same "answer" "$(line "$id" down)" 0
     soon 30 wan_is_down
-    # netifd takes the port down with the interface, which must not be reported as unplugged.
+    # netifd also takes the port down, which must not be reported as unplugged.
     soon 15 says '.wan[0].hindrance == "disconnected" and
         ([.health[] | [.code, .level]] == [["wan-disconnected", "warning"]])' status
     soon 10 port_is_down wan
@@ -38,8 +37,8 @@ test_wan_is_switched_off_and_on_and_the_log_reports_it() {
     wan_is_up || fail "viewer took the line down"
 }
 
-# log_lines SESSION [SINCE]: prints the daemon's log lines with their levels, from SINCE (ms of the
-# gateway's clock), without the PID that logd adds to the name.
+# log_lines SESSION [SINCE]: prints the daemon's log lines with levels, from SINCE (gateway time in
+# ms). Omits the PID that logd appends to the name.
 log_lines() {
     rpc "$1" log read '{"lines": 500, "stream": false}' | jq -r --argjson since "${2-0}" '
         .result[1].log[] | .msg |= sub("^fastpathd\\[[0-9]+\\]: "; "fastpathd: ") |
@@ -48,11 +47,11 @@ log_lines() {
 }
 log_has() { log_lines "$1" "$SINCE" | grep -q -- "$2"; }
 
-# procd logs all lines of a service's standard error as errors.
+# procd logs every line on stderr as an error.
 test_only_faults_are_logged_as_errors() {
     local id wrong SINCE
     id=$(root)
-    # Skip earlier tests, which may have multi-line messages of nft.
+    # Earlier tests may have logged multi-line messages of nft.
     SINCE=$(gateway_ms)
     gw '/etc/init.d/fastpathd restart'
     soon 15 engine_is flowtable
@@ -85,11 +84,11 @@ test_a_viewer_cannot_forge_log_lines() {
     lines=$(log_lines "$(root)" "$SINCE")
     same "lines that begin as forged" "$(grep -cE '^. fastpathd: (forged|<3>)' <<<"$lines")" 0
     lacks "the log" "$lines" $'\e'
-    # 1000 for the message, plus the level and the daemon's name.
+    # Limit of 1000 for the message, plus level and name.
     between "characters of the longest line" "$(wc -L <<<"$lines")" 20 1020
 }
 
-# restored SESSION FILE: uploads it, restores it with sysupgrade and prints the answer.
+# restored SESSION FILE: uploads FILE, restores it with sysupgrade and prints the answer.
 restored() {
     curl -sS -m "$(patient 2)" -F "sessionid=$1" -F filename=/tmp/backup.tar.gz -F "filedata=@$2" \
         "$(cgi cgi-upload)" | jq -e .size >/dev/null || fail "not uploaded"
@@ -105,7 +104,7 @@ test_backup_is_taken_and_restored() {
     before=$(gw 'md5sum /etc/config/* /etc/shadow')
     curl -sSf -m "$(patient 2)" -d "sessionid=$id" -o "$folder/good" "$(cgi cgi-backup)"
     has "backup" "$(tar -tzf "$folder/good")" etc/config/network
-    # Script for the next boot that disables the same services.
+    # The backup has a boot script that disables the same services.
     has "backup" "$(tar -tzf "$folder/good")" etc/uci-defaults/10_disable_services
     gw 'echo "# later" >>/etc/config/system; sed -i s/10.10.10.1/10.10.10.9/ /etc/config/network'
     head -c 300 "$folder/good" >"$folder/truncated"
@@ -117,7 +116,7 @@ test_backup_is_taken_and_restored() {
         has "answer to $bad" "$(restored "$id" "$folder/$bad")" '"code":1'
         has "configuration after $bad" "$(gw cat /etc/config/network)" 10.10.10.9
     done
-    # GNU tar refuses the archive; BusyBox's tar strips the dots.
+    # GNU tar refuses `..`; BusyBox's tar strips it.
     restored "$id" "$folder/upwards" >/dev/null
     has "configuration after upwards" "$(gw cat /etc/config/network)" 10.10.10.9
     same "a path upwards" "$(gw 'ls /tmp/escaped 2>/dev/null; rm -f /escaped')" ""

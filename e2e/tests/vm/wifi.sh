@@ -1,12 +1,11 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Wi-Fi: SSIDs as bridge ports, each in the VLAN of its network. The user-mode machine has veth
-# pairs as radios (gateway/usr/libexec/lab/wireless); the last test uses real 802.11.
+# Wi-Fi: SSIDs are bridge ports in the VLAN of their network. Radios of the user-mode machine are
+# veth pairs (gateway/usr/libexec/lab/wireless); the last test uses real 802.11.
 
-# change SESSION METHOD ARGUMENTS: prints the answer or the error.
 change() { rpc "$1" fastpath.change "$2" "$3" | jq -c '.result[1] // .error'; }
 
-# radios OPTION…: configures radio0, disabled, with the SSID that OpenWrt's first boot writes.
+# radios OPTION…: configures radio0 as on OpenWrt's first boot: disabled, with one SSID.
 radios() {
     gw '[ -x /usr/libexec/lab/wireless ]' ||
         skip "OpenWrt's own wireless handlers need its patched hostapd, which is not in this root"
@@ -21,7 +20,6 @@ radios() {
 
 KEY='welcome, guests'
 
-# guests [ENCRYPTION]: prints edits that add a guest network and an SSID for it.
 guests() {
     jq -nc --arg key "$KEY" --arg encryption "${1:-sae-mixed}" '[
         {config: "network", op: "add", type: "bridge-vlan", id: "vlan",
@@ -41,7 +39,6 @@ guests() {
             network: "guest", isolate: "1"}}]'
 }
 
-# applied SESSION EDITS: applies the change, confirms it once it is in force, and prints its number.
 applied() {
     local answer id
     answer=$(change "$1" apply "$(jq -nc --argjson e "$2" '{edits: $e, seconds: 120}')")
@@ -54,19 +51,17 @@ in_force() { change "$1" pending '{}' | jq -e '.pending.in_force == true'; }
 
 status() { rpc "$1" fastpath.wireless status '{}' | jq -c '.result[1]'; }
 
-# radio_is SESSION FILTER: jq's FILTER holds for the first radio.
 radio_is() { status "$1" | jq -e ".radios[0] | $2"; }
 
-# in_vlan DEVICE VID: the port is an untagged member of this VLAN only.
+# in_vlan DEVICE VID: succeeds if the port is an untagged member of only this VLAN.
 in_vlan() {
     gw "bridge -j vlan show dev $1" |
         jq -e --argjson vid "$2" '.[0].vlans == [{vlan: $vid, flags: ["PVID", "Egress Untagged"]}]'
 }
 
-# station COMMAND…: runs it in the namespace of a wireless client on the gateway.
+# station COMMAND…: runs COMMAND in the namespace of a wireless client on the gateway.
 station() { gw "ip netns exec station $*"; }
 
-# associate KEY: starts wpa_supplicant with this key.
 associate() {
     no_station_daemon
     # shellcheck disable=SC2016 # expanded on the gateway
@@ -80,15 +75,15 @@ no_station_daemon() {
     gw '[ ! -e /run/e2e/wpa.pid ] || kill "$(cat /run/e2e/wpa.pid)"'
     soon 5 gw '! [ -e /run/e2e/wpa.pid ]'
 }
-on_the_air() { station iw dev wlan1 link | grep -qx "[[:space:]]*SSID: $1"; }
-# The owner's network in the lab has no DHCP server.
-in_the_owners_network() {
+associated_with() { station iw dev wlan1 link | grep -qx "[[:space:]]*SSID: $1"; }
+# The owner's network has no DHCP server in the lab.
+join_owner_network() {
     station ip addr flush dev wlan1 scope global
     station ip addr add 10.10.10.77/24 dev wlan1
     station ping -c 1 -W 1 10.10.10.10
 }
 
-# station_of DEVICE: moves the device into that namespace and prepares its DHCP script.
+# station_of DEVICE: moves DEVICE into the client's namespace and installs its DHCP script.
 station_of() {
     gw "[ -e /run/netns/station ] || ip netns add station
         [ ! -e /sys/class/net/$1 ] || ip link set $1 netns station
@@ -101,8 +96,7 @@ station_of() {
 lease() { station "busybox udhcpc -f -q -n -t 8 -T 1 -i $1 -s /run/e2e/lease"; }
 no_station() { gw 'ip netns delete station 2>/dev/null; true'; }
 
-# guest_of DEVICE: the client gets a guest address and reaches the Internet, but no other network of
-# the router.
+# guest_of DEVICE: fails unless the client gets a guest lease and reaches only the Internet.
 guest_of() {
     soon 10 lease "$1"
     has "lease" "$(station "ip -4 addr show dev $1")" "inet 10.10.30."
@@ -127,7 +121,7 @@ test_the_guest_ssid_is_in_the_guest_vlan() {
     soon 5 in_vlan phy0-ap0 10
     station_of phy0-sta1
     guest_of phy0-sta1
-    # The daemon's model has the access point as a port, and flows show it.
+    # Topology and flows show the access point as a port.
     soon 5 said_of_port phy0-ap1 30
     no_station
     edits=$(change "$root" undo "{\"id\": $id}" | jq -c .edits)
@@ -152,7 +146,6 @@ test_an_ssid_moves_to_another_vlan_and_back_without_confirmation() {
         "values": {"network": "lan"}}]'
     applied "$root" "$edit" >/dev/null
     soon 5 in_vlan phy0-ap0 10
-    # Without confirmation, the SSID returns to its VLAN.
     edit=$(jq -nc --argjson e "${edit/lan/iot}" '{edits: $e, seconds: 5}')
     change "$root" apply "$edit" | jq -e .id
     soon 5 in_vlan phy0-ap0 20
@@ -172,7 +165,7 @@ test_wifi_keys_never_leave_the_router() {
         has "sections" "$said" '"ssid":"Guests"' '"key":"•••"'
         said+=$(status "$object")$(change "$object" list '{}')
         [[ $said != *"$KEY"* ]] || fail "a key is shown: $said"
-        # netifd's own answer contains the keys, so the web may not call it.
+        # netifd's answer contains the keys, so the web may not call this object.
         same "network.wireless" "$(rpc "$object" network.wireless status '{}' | jq .error.code)" \
             -32002
     done
@@ -187,7 +180,7 @@ test_settings_that_hostapd_rejects_are_refused() {
     local root said
     radios "path 'lab/veth'"
     root=$(session root fastpath)
-    # wrong CODE FILTER: the guests' edits, changed by jq's FILTER, have this problem.
+    # wrong CODE FILTER: fails unless the edits, changed by jq's FILTER, have problem CODE.
     wrong() {
         said=$(change "$root" check "$(guests | jq -c "{edits: ($2)}")")
         same "$2" "$(jq -r '[.problems[].code] | unique | join(" ")' <<<"$said")" "$1"
@@ -203,7 +196,7 @@ test_settings_that_hostapd_rejects_are_refused() {
     said=$(change "$root" check '{"edits": [
         {"config": "network", "op": "delete", "section": "guest"}]}')
     has "an SSID's network goes" "$said" '"config":"wireless"' '"code":"unknown-interface"'
-    # A bad key that bypasses the page takes the whole radio down.
+    # An invalid key that bypasses the check fails the whole radio.
     gw "$RELOAD"'sed -i "s/option key .*/option key seven77/" /etc/config/wireless
         reload wireless'
     soon 5 radio_is "$root" '.failed and (.up | not)'
@@ -221,15 +214,15 @@ test_a_station_gets_a_lease_over_80211() {
     gw 'ip netns add station && iw phy phy1 set netns name station'
     station_of wlan1
     associate "another key"
-    never 8 on_the_air Guests
+    never 8 associated_with Guests
     associate "$KEY"
-    soon 20 on_the_air Guests
+    soon 20 associated_with Guests
     guest_of wlan1
-    # The same station on the owner's SSID, which is open here, is in the owner's VLAN.
+    # The owner's SSID, open in this test, leads to the owner's VLAN.
     no_station_daemon
     station iw dev wlan1 connect OpenWrt
-    soon 20 on_the_air OpenWrt
-    soon 10 in_the_owners_network
+    soon 20 associated_with OpenWrt
+    soon 10 join_owner_network
     configuration_back
     soon 5 no_pids hostapd
     gw 'modprobe -r mac80211_hwsim'

@@ -6,11 +6,10 @@ define lab_newline
 
 endef
 
-# Variables that each Package/NAME may set.
 lab_fields:=SECTION CATEGORY SUBMENU TITLE DEPENDS PKGARCH USERID MENU
 
-# BuildPackage NAME: prepares, runs the package's recipe, then performs a package manager's checks.
-# lab-fields prints the package's fields, one `NAME FIELD: value` a line.
+# BuildPackage NAME: runs the install recipe and the checks of a package manager. lab-fields prints
+# the package's fields as `NAME FIELD: value`.
 define BuildPackage
 $(foreach field,$(lab_fields),$(eval $(field):=))
 $(eval $(call Package/$(1)))
@@ -35,7 +34,7 @@ lab-fields-$(1):
 		$$(info $(1) conffiles: $$(strip $$(Package/$(1)/conffiles)))
 endef
 
-# lab-script: prints the script that PACKAGE and SCRIPT (prerm, postinst, …) name.
+# lab-script: prints the script SCRIPT (prerm, postinst, …) of PACKAGE.
 lab-script:
 	@: $(info $(Package/$(PACKAGE)/$(SCRIPT)))
 

@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Access rights of bus clients other than root, from `/usr/share/acl.d/*.json` in ubusd's format:
-//! one file per user or group.
+//! Rights of bus clients other than root. ubusd's format: one file per user or group in
+//! `/usr/share/acl.d/*.json`.
 
 use std::path::Path;
 
 use serde_json::Value;
 use ubus::Map;
 
-/// Owner of a socket's other end.
+/// Process that has connected to the bus.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Peer {
-    /// Numeric user id.
     pub uid: u32,
     /// User name, or the id if it has none.
     pub user: String,
@@ -20,7 +19,7 @@ pub struct Peer {
 
 /// An operation of a client on an object or event.
 #[derive(Clone, Copy, Debug)]
-pub enum Deed<'a> {
+pub enum Operation<'a> {
     Call(&'a str),
     Publish,
     /// Subscribe to an object's notifications.
@@ -30,7 +29,6 @@ pub enum Deed<'a> {
     Send,
 }
 
-/// Access rights of all users except root.
 #[derive(Clone, Debug, Default)]
 pub struct Acl {
     files: Vec<Map>,
@@ -44,11 +42,11 @@ impl Acl {
         Acl { files: crate::json::objects_in(folder).into_iter().map(|(_, map)| map).collect() }
     }
 
-    /// Returns whether `peer` may perform `deed` on the object or event `name`.
+    /// Returns whether `peer` may perform `operation` on the object or event `name`.
     #[must_use]
-    pub fn allows(&self, peer: &Peer, name: &str, deed: Deed<'_>) -> bool {
+    pub fn allows(&self, peer: &Peer, name: &str, operation: Operation<'_>) -> bool {
         peer.uid == 0
-            || self.files.iter().any(|file| is_for(file, peer) && grants(file, name, deed))
+            || self.files.iter().any(|file| is_for(file, peer) && grants(file, name, operation))
     }
 }
 
@@ -57,12 +55,12 @@ fn is_for(file: &Map, peer: &Peer) -> bool {
     is("user", &peer.user) || is("group", &peer.group)
 }
 
-fn grants(file: &Map, name: &str, deed: Deed<'_>) -> bool {
-    let Deed::Call(method) = deed else {
-        let key = match deed {
-            Deed::Publish => "publish",
-            Deed::Subscribe => "subscribe",
-            Deed::Listen => "listen",
+fn grants(file: &Map, name: &str, operation: Operation<'_>) -> bool {
+    let Operation::Call(method) = operation else {
+        let key = match operation {
+            Operation::Publish => "publish",
+            Operation::Subscribe => "subscribe",
+            Operation::Listen => "listen",
             _ => "send",
         };
         let patterns = file.get(key).and_then(Value::as_array);

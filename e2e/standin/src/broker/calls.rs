@@ -3,11 +3,10 @@
 
 use ubus::{Attribute, Blobmsg, Frame, Kind, Status};
 
-use super::acl::Deed;
+use super::acl::Operation;
 use super::core::{Broker, Verdict};
 use super::events::EVENT_OBJECT;
 
-/// A call that was forwarded to the object's owner and is not answered yet.
 pub(super) struct Call {
     pub(super) object: u32,
     pub(super) caller: u32,
@@ -28,15 +27,15 @@ impl Broker {
         }
         let Some(object) = self.objects.get(&id) else { return status(Status::NotFound) };
         let path = object.path.as_deref().unwrap_or_default();
-        if !path.is_empty() && !self.allows(client, path, Deed::Call(method)) {
+        if !path.is_empty() && !self.allows(client, path, Operation::Call(method)) {
             return status(Status::PermissionDenied);
         }
         self.calls.push(Call { object: id, caller: client, seq: request.seq });
-        self.hand_on(client, id, request.seq, method, request.data(), false);
+        self.forward(client, id, request.seq, method, request.data(), false);
         Verdict::Silent
     }
 
-    fn hand_on(
+    fn forward(
         &mut self,
         from: u32,
         to: u32,
@@ -81,7 +80,7 @@ impl Broker {
         Verdict::Silent
     }
 
-    /// Answers all open calls of a removed object, so that callers need not wait for their timeout.
+    /// Fails the open calls of a removed object, so that callers do not run into their timeout.
     pub(super) fn fail_calls(&mut self, object: u32) {
         let calls = std::mem::take(&mut self.calls);
         let (failed, open) = calls.into_iter().partition(|call| call.object == object);
@@ -113,7 +112,7 @@ impl Broker {
         }
         for subscriber in subscribers {
             let no_reply = request.no_reply();
-            self.hand_on(client, subscriber, request.seq, method, request.data(), no_reply);
+            self.forward(client, subscriber, request.seq, method, request.data(), no_reply);
         }
         Verdict::Silent
     }
@@ -132,7 +131,7 @@ impl Broker {
             return status(Status::InvalidArgument);
         }
         let path = watched.path.clone().unwrap_or_default();
-        if !self.allows(client, &path, Deed::Subscribe) {
+        if !self.allows(client, &path, Operation::Subscribe) {
             return status(Status::NotFound);
         }
         let first = watched.subscribers.is_empty();

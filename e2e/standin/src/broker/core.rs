@@ -1,23 +1,23 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! State of the bus and requests about objects. [`Broker::receive`] takes frames of clients,
-//! [`Broker::take_outbox`] returns the frames to send.
+//! State of the bus, and requests about objects. Frames from clients go into [`Broker::receive`];
+//! frames for clients come from [`Broker::take_outbox`].
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use ubus::{Attribute, Blobmsg, Frame, Kind, Status};
 
-use super::acl::{Acl, Deed, Peer};
+use super::acl::{Acl, Operation, Peer};
 use super::calls::Call;
 use super::events::Pattern;
 
-/// Smaller ids belong to objects of ubusd itself.
+/// Lowest id for clients and objects; ubusd reserves the smaller ones.
 pub(super) const FIRST_FREE_ID: u32 = 1024;
 
 /// How a request is answered.
 pub(super) enum Verdict {
-    /// With a status frame.
+    /// Send a status frame.
     Status(Status),
-    /// By another client, or not at all.
+    /// Send nothing; another client may answer.
     Silent,
 }
 
@@ -67,7 +67,7 @@ impl Broker {
         std::mem::take(&mut self.outbox)
     }
 
-    /// Registers a client, sends it a greeting and returns its id.
+    /// Registers a client and sends its greeting.
     pub fn connect(&mut self, peer: Peer) -> u32 {
         let id = self.free_id();
         self.clients.insert(id, Client { peer, objects: BTreeSet::new() });
@@ -75,7 +75,7 @@ impl Broker {
         id
     }
 
-    /// Removes a client with its objects, and fails the calls that others have made to it.
+    /// Removes a client and its objects, and fails open calls to them.
     pub fn disconnect(&mut self, client: u32) {
         let objects = self.clients.get(&client).map(|gone| gone.objects.clone());
         for object in objects.unwrap_or_default() {
@@ -85,7 +85,6 @@ impl Broker {
         self.calls.retain(|call| call.caller != client);
     }
 
-    /// Handles a frame of a client.
     pub fn receive(&mut self, client: u32, mut frame: Frame) {
         let (seq, peer) = (frame.seq, frame.peer);
         let verdict = match frame.kind {
@@ -114,9 +113,8 @@ impl Broker {
         self.outbox.push((client, frame));
     }
 
-    /// Returns whether the policy allows the operation. Root may do everything.
-    pub(super) fn allows(&self, client: u32, path: &str, deed: Deed<'_>) -> bool {
-        self.clients.get(&client).is_some_and(|c| self.acl.allows(&c.peer, path, deed))
+    pub(super) fn allows(&self, client: u32, path: &str, operation: Operation<'_>) -> bool {
+        self.clients.get(&client).is_some_and(|c| self.acl.allows(&c.peer, path, operation))
     }
 
     fn free_id(&mut self) -> u32 {
@@ -158,10 +156,10 @@ impl Broker {
         else {
             return;
         };
-        // Hide methods without a right to call them, and the object if none is left.
+        // Hide methods that the client may not call, and the object if no method is left.
         let methods = signature.decode().unwrap_or_default();
         let mut visible = methods.clone();
-        visible.retain(|name, _| self.allows(client, path, Deed::Call(name)));
+        visible.retain(|name, _| self.allows(client, path, Operation::Call(name)));
         if !methods.is_empty() && visible.is_empty() {
             return;
         }
@@ -183,7 +181,7 @@ impl Broker {
             Err(status) => return Verdict::Status(status),
         };
         if let Some(path) = &path {
-            let allowed = self.allows(client, path, Deed::Publish);
+            let allowed = self.allows(client, path, Operation::Publish);
             if !allowed || self.paths.contains_key(path) {
                 return Verdict::Status(Status::InvalidArgument);
             }
@@ -214,7 +212,7 @@ impl Broker {
         Verdict::Status(Status::Ok)
     }
 
-    /// Returns type id and signature of a new object; `None` if it has no methods.
+    /// Returns type id and signature of a new object, or `None` for an object without methods.
     fn kind_of(&mut self, request: &Frame) -> Result<Option<(u32, Blobmsg)>, Status> {
         if let Some(id) = request.object_type() {
             let same = |object: &&Object| object.kind.as_ref().is_some_and(|kind| kind.0 == id);

@@ -6,10 +6,9 @@ use std::collections::BTreeSet;
 use serde_json::Value;
 use ubus::{Attribute, Blobmsg, Frame, Kind, Map, Status};
 
-use super::acl::Deed;
+use super::acl::Operation;
 use super::core::{Broker, FIRST_FREE_ID};
 
-/// Id of ubusd's event object.
 pub(super) const EVENT_OBJECT: u32 = 1;
 
 /// An object's event subscription: a name, or a prefix if `partial`.
@@ -48,7 +47,7 @@ impl Broker {
         let (Some(object), Some(pattern)) = (object, pattern) else {
             return Status::InvalidArgument;
         };
-        // Ids are unsigned 32-bit numbers, but int32 on the wire.
+        // Ids are unsigned 32-bit numbers; blobmsg transmits them as int32.
         let Ok(object) = i32::try_from(object).map(i32::cast_unsigned) else {
             return Status::InvalidArgument;
         };
@@ -61,7 +60,7 @@ impl Broker {
             Some(_) => {}
         }
         let text = pattern.strip_suffix('*').unwrap_or(pattern);
-        if !self.allows(client, text, Deed::Listen) {
+        if !self.allows(client, text, Operation::Listen) {
             return Status::PermissionDenied;
         }
         let partial = text.len() < pattern.len();
@@ -73,23 +72,22 @@ impl Broker {
         let id = args.get("id").and_then(Value::as_str);
         let data = args.get("data").and_then(Value::as_object);
         let (Some(id), Some(data)) = (id, data) else { return Status::InvalidArgument };
-        if id.starts_with("ubus.") || !self.allows(client, id, Deed::Send) {
+        if id.starts_with("ubus.") || !self.allows(client, id, Operation::Send) {
             return Status::PermissionDenied;
         }
-        self.spread(Some(client), id, data);
+        self.broadcast(Some(client), id, data);
         Status::Ok
     }
 
-    /// Sends the event that an object was added or removed.
     pub(super) fn object_event(&mut self, name: &str, id: u32, path: &str) {
         let mut data = Map::new();
         data.insert("id".to_owned(), id.cast_signed().into());
         data.insert("path".to_owned(), path.into());
-        self.spread(None, name, &data);
+        self.broadcast(None, name, &data);
     }
 
-    /// Sends an event to each matching object once, except to objects of the sender.
-    fn spread(&mut self, from: Option<u32>, name: &str, data: &Map) {
+    /// Sends an event once to each matching object, except to objects of the sender.
+    fn broadcast(&mut self, from: Option<u32>, name: &str, data: &Map) {
         let Ok(data) = Blobmsg::encode(data) else { return };
         let wanting = self.patterns.iter().filter(|pattern| pattern.matches(name));
         let objects: BTreeSet<u32> = wanting.map(|pattern| pattern.object).collect();

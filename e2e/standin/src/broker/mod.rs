@@ -7,6 +7,6 @@ mod core;
 mod events;
 mod server;
 
-pub use acl::{Acl, Deed, Peer};
+pub use acl::{Acl, Operation, Peer};
 pub use core::Broker;
 pub use server::{ServeError, Server};

@@ -17,7 +17,7 @@ use ubus::{Decoder, Frame};
 
 use super::core::Broker;
 
-/// Maximum bytes queued for a client that does not read; beyond that it is disconnected.
+/// Maximum bytes queued for a client. A client that exceeds this limit is disconnected.
 const MAX_UNSENT: usize = 4 * ubus::MAX_MESSAGE;
 
 #[derive(Debug, thiserror::Error)]
@@ -29,7 +29,7 @@ pub enum ServeError {
 }
 
 struct Mailbox {
-    letters: mpsc::UnboundedSender<Vec<u8>>,
+    queue: mpsc::UnboundedSender<Vec<u8>>,
     /// Bytes queued and not yet written.
     waiting: Rc<RefCell<usize>>,
     reader: Option<JoinHandle<()>>,
@@ -67,7 +67,7 @@ impl Drop for Server {
         for reader in mailboxes.into_values().filter_map(|mailbox| mailbox.reader) {
             reader.abort();
         }
-        // A missing socket is harmless, and a new server replaces a remaining one.
+        // If this fails, the next server replaces the socket.
         let _ = std::fs::remove_file(&self.path);
     }
 }
@@ -83,7 +83,7 @@ fn bind(path: &Path) -> Result<UnixListener, ServeError> {
         _ => {}
     }
     let listener = UnixListener::bind(path).map_err(listen)?;
-    // As in ubusd, everybody may connect; a client's rights depend on its user.
+    // Like ubusd, let everybody connect; rights depend on the client's user.
     std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o666)).map_err(listen)?;
     Ok(listener)
 }
@@ -104,13 +104,13 @@ fn admit(stream: UnixStream, hub: &Rc<RefCell<Hub>>) {
     let Ok(credentials) = stream.peer_cred() else { return };
     let peer = crate::accounts::peer(credentials.uid(), credentials.gid());
     let (mut source, sink) = stream.into_split();
-    let (letters, inbox) = mpsc::unbounded_channel();
+    let (queue, inbox) = mpsc::unbounded_channel();
     let waiting = Rc::new(RefCell::new(0));
     tokio::task::spawn_local(write(sink, inbox, Rc::clone(&waiting)));
     let id = {
         let mut hub = hub.borrow_mut();
         let id = hub.broker.connect(peer);
-        hub.mailboxes.insert(id, Mailbox { letters, waiting, reader: None });
+        hub.mailboxes.insert(id, Mailbox { queue, waiting, reader: None });
         hub.deliver();
         id
     };
@@ -137,7 +137,7 @@ async fn write(
 ) {
     while let Some(bytes) = inbox.recv().await {
         if stream.write_all(&bytes).await.is_err() {
-            // The reader also notices the closed connection, and cleans up.
+            // The reader task also sees the closed connection and removes the client.
             return;
         }
         *waiting.borrow_mut() -= bytes.len();
@@ -169,7 +169,7 @@ impl Hub {
     }
 
     fn deliver(&mut self) {
-        // Disconnecting a client queues further messages, so repeat until none are left.
+        // Disconnecting a client queues more messages, so repeat until the outbox is empty.
         loop {
             let batch = self.broker.take_outbox();
             if batch.is_empty() {
@@ -201,7 +201,7 @@ impl Hub {
             return;
         }
         *mailbox.waiting.borrow_mut() = waiting;
-        // The reader is about to remove a writer that has ended.
-        let _ = mailbox.letters.send(bytes);
+        // If the writer has ended, the reader is about to remove the client.
+        let _ = mailbox.queue.send(bytes);
     }
 }

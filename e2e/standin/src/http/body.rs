@@ -89,7 +89,6 @@ pub(crate) fn sized(status: StatusCode, bytes: Vec<u8>) -> Response<Payload> {
     answer(status, Payload::Sized(Some(Bytes::from(bytes)).filter(|bytes| !bytes.is_empty())))
 }
 
-/// An HTML page that describes the error.
 pub(crate) fn error_page(status: StatusCode, text: &str) -> Response<Payload> {
     let title = status.canonical_reason().unwrap_or_default();
     let page = format!("<h1>{title}</h1>{text}");

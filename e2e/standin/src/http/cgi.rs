@@ -16,10 +16,8 @@ use super::gateway::Gateway;
 use crate::exec::Program;
 use crate::file::canonical;
 
-/// Timeout of a backup or a checksum.
-const LIMIT: Duration = Duration::from_secs(60);
+const PROGRAM_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// Answers a `POST` to the program `name`.
 pub(crate) async fn answer(
     gateway: &Gateway,
     name: &str,
@@ -35,7 +33,7 @@ pub(crate) async fn answer(
     answer.unwrap_or_else(|(status, words)| plain(status, &format!("{words}\n")))
 }
 
-type Refused = (StatusCode, &'static str);
+type Rejection = (StatusCode, &'static str);
 
 fn plain(status: StatusCode, text: &str) -> Response<Payload> {
     body::with_type(body::sized(status, text.as_bytes().to_vec()), "text/plain")
@@ -60,14 +58,14 @@ async fn may(gateway: &Gateway, session: Option<&str>, right: (&str, &str, &str)
     }
 }
 
-async fn backup(gateway: &Gateway, bytes: &[u8]) -> Result<Response<Payload>, Refused> {
+async fn backup(gateway: &Gateway, bytes: &[u8]) -> Result<Response<Payload>, Rejection> {
     let fields = form::fields(bytes);
     let session = fields.get("sessionid").map(String::as_str);
     if !may(gateway, session, ("cgi-io", "backup", "read")).await {
         return Err((StatusCode::FORBIDDEN, "Backup permission denied"));
     }
     let program = Program::new("/sbin/sysupgrade", &["--create-backup", "-"]);
-    let made = program.run(LIMIT).await;
+    let made = program.run(PROGRAM_TIMEOUT).await;
     let made = made.map_err(|_| (StatusCode::INTERNAL_SERVER_ERROR, "Failed to fork process"))?;
     let host = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
     let day = httpdate::fmt_http_date(std::time::SystemTime::now());
@@ -75,7 +73,6 @@ async fn backup(gateway: &Gateway, bytes: &[u8]) -> Result<Response<Payload>, Re
     Ok(attached(made.stdout, "application/x-targz", Some(&name)))
 }
 
-/// Converts `Sat, 21 Nov 2026 23:00:00 GMT` to `2026-11-21`.
 fn iso_day(date: &str) -> String {
     const MONTHS: &str = "JanFebMarAprMayJunJulAugSepOctNovDec";
     let mut words = date.split(' ').skip(1);
@@ -84,7 +81,7 @@ fn iso_day(date: &str) -> String {
     format!("{}-{month:02}-{}", year.unwrap_or_default(), day.unwrap_or_default())
 }
 
-async fn download(gateway: &Gateway, bytes: &[u8]) -> Result<Response<Payload>, Refused> {
+async fn download(gateway: &Gateway, bytes: &[u8]) -> Result<Response<Payload>, Rejection> {
     let fields = form::fields(bytes);
     let field = |name| fields.get(name).map(String::as_str);
     let session = field("sessionid");
@@ -168,7 +165,7 @@ async fn take(
 }
 
 fn put(path: &str, data: &[u8], mode: u32) -> std::io::Result<()> {
-    // The existing file may be a link, which must not be followed.
+    // Remove the file first: writing to a link would change its target.
     match std::fs::remove_file(path) {
         Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(error),
         _ => {}
@@ -177,10 +174,11 @@ fn put(path: &str, data: &[u8], mode: u32) -> std::io::Result<()> {
     std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode))
 }
 
-/// Returns size and checksums of the written file.
+/// Returns size and checksums of an uploaded file.
 async fn received(path: &str) -> serde_json::Value {
     let sum = async |program: &str| {
-        let outcome = Program::new(crate::exec::lookup(program)?, &[path]).run(LIMIT).await.ok()?;
+        let outcome =
+            Program::new(crate::exec::lookup(program)?, &[path]).run(PROGRAM_TIMEOUT).await.ok()?;
         let words = String::from_utf8(outcome.stdout).ok()?;
         words.split(' ').next().map(str::to_owned)
     };

@@ -40,7 +40,6 @@ pub(crate) fn get(root: &Path, path: &str, headers: &HeaderMap) -> Response<Payl
     };
     let Some(relative) = decode(path).and_then(|path| below(&path)) else { return not_found() };
     let mut file = root.join(relative);
-    // Reject links that point outside.
     let (Ok(real), Ok(real_root)) = (file.canonicalize(), root.canonicalize()) else {
         return not_found();
     };
@@ -92,7 +91,7 @@ fn tag(meta: &Metadata) -> String {
     format!("\"{:x}-{:x}-{:x}\"", meta.ino(), meta.size(), meta.mtime())
 }
 
-/// Modification time in whole seconds, the resolution of HTTP.
+/// Returns the modification time in whole seconds, like HTTP headers.
 fn modified(meta: &Metadata) -> SystemTime {
     UNIX_EPOCH + Duration::from_secs(u64::try_from(meta.mtime()).unwrap_or(0))
 }

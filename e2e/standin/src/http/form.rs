@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use hyper::header::{CONTENT_TYPE, HeaderMap};
 
-/// Parses `name=value&name=value`, replacing invalid UTF-8.
+/// Parses `name=value&name=value`. Invalid UTF-8 is replaced.
 pub(crate) fn fields(bytes: &[u8]) -> BTreeMap<String, String> {
     let pair = |pair: &[u8]| {
         let at = pair.iter().position(|byte| *byte == b'=')?;
@@ -46,7 +46,7 @@ pub(crate) fn boundary(headers: &HeaderMap) -> Option<String> {
     Some(boundary.trim_matches('"').to_owned())
 }
 
-/// Returns the parts in order, without truncated or unnamed ones.
+/// Returns the parts in order. Truncated and unnamed parts are dropped.
 pub(crate) fn parts<'a>(bytes: &'a [u8], boundary: &str) -> Vec<Part<'a>> {
     let first = format!("--{boundary}");
     let next = format!("\r\n--{boundary}");

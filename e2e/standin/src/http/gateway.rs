@@ -7,8 +7,8 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use ubus::{CallError, ConnectError, Connection, Entry, Handle, Incoming, Map, Status};
 
-/// Maximum duration of a call, uhttpd's script timeout.
-const CALL: Duration = Duration::from_secs(60);
+/// uhttpd's `script_timeout`.
+const CALL_TIMEOUT: Duration = Duration::from_secs(60);
 
 #[derive(Clone)]
 pub struct Gateway {
@@ -16,7 +16,7 @@ pub struct Gateway {
     socket: PathBuf,
 }
 
-/// Notifications of one object, received on a separate connection.
+/// Notifications of one object, from a separate connection.
 pub(crate) struct Notifications {
     connection: Connection,
 }
@@ -35,7 +35,6 @@ impl Notifications {
 }
 
 impl Gateway {
-    /// Connects to the bus at `socket`.
     ///
     /// # Errors
     /// Returns an error if no bus listens there.
@@ -72,7 +71,7 @@ impl Gateway {
             "function": function,
         });
         let Value::Object(args) = args else { return false };
-        let answer = self.bus.call("session", "access", &args, CALL).await;
+        let answer = self.bus.call("session", "access", &args, CALL_TIMEOUT).await;
         answer.is_ok_and(|answer| answer.get("access") == Some(&Value::Bool(true)))
     }
 
@@ -85,7 +84,7 @@ impl Gateway {
         mut args: Map,
     ) -> Result<Map, Status> {
         args.insert("ubus_rpc_session".to_owned(), session.into());
-        self.bus.call(object, function, &args, CALL).await.map_err(|error| error.status())
+        self.bus.call(object, function, &args, CALL_TIMEOUT).await.map_err(|error| error.status())
     }
 
     pub(crate) async fn subscribe(&self, object: &str) -> Result<Notifications, Status> {

@@ -11,16 +11,17 @@ use super::body::{self, Payload};
 use super::gateway::Gateway;
 use super::rpc::{self, Fault};
 
-/// Events queued for a slow reader. Further ones are dropped, since each has the complete state.
+/// Maximum queued events per subscriber. Later ones are dropped; every event has the complete
+/// state.
 const BACKLOG: usize = 16;
 const EACCES: i32 = 13;
 
-fn complaint(code: i64, message: &str) -> Response<Payload> {
+fn error_response(code: i64, message: &str) -> Response<Payload> {
     body::json(json!({"code": code, "message": message}).to_string())
 }
 
-fn of_status(status: Status) -> Response<Payload> {
-    complaint(status.code().into(), &status.to_string())
+fn status_response(status: Status) -> Response<Payload> {
+    error_response(status.code().into(), &status.to_string())
 }
 
 /// Answers `GET /ubus/list` and `GET /ubus/list/OBJECT`.
@@ -28,7 +29,7 @@ pub(crate) async fn list(gateway: &Gateway, object: Option<&str>) -> Response<Pa
     let found = match gateway.list(object.unwrap_or("*")).await {
         Ok(found) => found,
         Err(error) => {
-            let mut response = of_status(error.status());
+            let mut response = status_response(error.status());
             *response.status_mut() = StatusCode::INTERNAL_SERVER_ERROR;
             return response;
         }
@@ -67,11 +68,11 @@ pub(crate) async fn call(gateway: &Gateway, session: &str, object: &str, body: &
 /// Answers `GET /ubus/subscribe/OBJECT` with an event stream of its notifications.
 pub(crate) async fn subscribe(gateway: &Gateway, session: &str, object: &str) -> Response<Payload> {
     if !gateway.allows(session, object, ":subscribe").await {
-        return complaint((-EACCES).into(), "Permission denied");
+        return error_response((-EACCES).into(), "Permission denied");
     }
     let mut notifications = match gateway.subscribe(object).await {
         Ok(notifications) => notifications,
-        Err(status) => return of_status(status),
+        Err(status) => return status_response(status),
     };
     let (sender, chunks) = mpsc::channel(BACKLOG);
     tokio::task::spawn_local(async move {

@@ -29,7 +29,6 @@ impl Fault {
     }
 }
 
-/// Builds a response with the id of its request.
 pub(crate) fn reply(request: &Value, key: &str, value: Value) -> Value {
     let id = request.get("id").cloned().unwrap_or(Value::Null);
     let mut map = Map::new();
@@ -80,7 +79,7 @@ pub(crate) fn method(request: &Value) -> Option<&str> {
 }
 
 /// Returns session, object, function and arguments. Like uhttpd, takes the first value of each type
-/// in turn and skips others.
+/// in turn and ignores the rest.
 fn call_params(params: &Value) -> Option<(&str, &str, &str, &Map)> {
     let mut values = params.as_array()?.iter();
     let session = values.by_ref().find_map(Value::as_str)?;
@@ -99,7 +98,7 @@ async fn call(gateway: &Gateway, params: Option<&Value>) -> Result<Value, Fault>
     }
 }
 
-/// Calls a method after checking the object, the session's right and the arguments.
+/// Calls a method if the object exists, the session has the right and the arguments are valid.
 pub(crate) async fn invoke(
     gateway: &Gateway,
     session: &str,

@@ -30,10 +30,9 @@ pub const MAX_CONNECTIONS: usize = 100;
 const MAX_BODY: usize = 65_536;
 /// Maximum body of a request to a program (backup or image), in bytes.
 const MAX_UPLOAD: usize = 64 << 20;
-/// Bytes read from an oversized body before it is rejected, so that the sender sees the reason.
+/// Bytes read from an oversized body before rejecting it, so that the sender gets the answer.
 const MAX_DRAIN: usize = 16 * MAX_BODY;
-/// Maximum time to receive the body of a request.
-const BODY: Duration = Duration::from_secs(30);
+const BODY_TIMEOUT: Duration = Duration::from_secs(30);
 const BUSY: &[u8] = b"HTTP/1.1 503 Service Unavailable\r\nConnection: close\r\nRetry-After: 1\r\n\
     Content-Length: 0\r\n\r\n";
 
@@ -70,7 +69,7 @@ impl Server {
         Ok(Server { asked: address, listener, site: Rc::new(Site { gateway, www }) })
     }
 
-    /// Returns the address, with the port that the kernel chose.
+    /// Returns the listening address with the port assigned by the kernel.
     ///
     /// # Errors
     /// Returns an error if the kernel does not report it.
@@ -79,19 +78,19 @@ impl Server {
         self.listener.local_addr().map_err(failed)
     }
 
-    /// Serves forever. Needs a local task set.
+    /// Accepts connections forever. Needs a local task set.
     pub async fn serve(self) -> Infallible {
         let open = Rc::new(Cell::new(0));
         loop {
             match self.listener.accept().await {
                 Ok((stream, _)) if open.get() < MAX_CONNECTIONS => {
-                    let seat = Seat::take(&open);
+                    let slot = Slot::take(&open);
                     let site = Rc::clone(&self.site);
                     tokio::task::spawn_local(async move {
                         if connection(stream, site).await == Ended::Subscriber {
-                            // uhttpd 7b1bec4 leaks that connection: `client_close` waits for the
-                            // reference that `uh_ubus_handle_get_subscribe` has taken.
-                            std::mem::forget(seat);
+                            // uhttpd 7b1bec4 leaks subscribers: `client_close` waits for the
+                            // reference of `uh_ubus_handle_get_subscribe`.
+                            std::mem::forget(slot);
                         }
                     });
                 }
@@ -105,24 +104,24 @@ impl Server {
     }
 }
 
-/// Counts an open connection until it is dropped.
-struct Seat(Rc<Cell<usize>>);
+/// Holds a slot of [`MAX_CONNECTIONS`] until dropped.
+struct Slot(Rc<Cell<usize>>);
 
-impl Seat {
-    fn take(open: &Rc<Cell<usize>>) -> Seat {
+impl Slot {
+    fn take(open: &Rc<Cell<usize>>) -> Slot {
         open.set(open.get() + 1);
-        Seat(Rc::clone(open))
+        Slot(Rc::clone(open))
     }
 }
 
-impl Drop for Seat {
+impl Drop for Slot {
     fn drop(&mut self) {
         self.0.set(self.0.get() - 1);
     }
 }
 
 async fn refuse(mut stream: TcpStream) {
-    // The client may already have disconnected.
+    // Ignore errors: the client may already have disconnected.
     let _ = tokio::time::timeout(Duration::from_secs(1), async {
         stream.write_all(BUSY).await?;
         stream.shutdown().await
@@ -130,7 +129,6 @@ async fn refuse(mut stream: TcpStream) {
     .await;
 }
 
-/// Kind of a connection that has ended.
 #[derive(PartialEq, Eq)]
 enum Ended {
     Subscriber,
@@ -138,7 +136,7 @@ enum Ended {
 }
 
 async fn connection(stream: TcpStream, site: Rc<Site>) -> Ended {
-    // Send small answers at once. On failure they are only slower.
+    // Disable Nagle's algorithm; on failure, small answers are only delayed.
     let _ = stream.set_nodelay(true);
     let subscribed = Rc::new(Cell::new(false));
     let flag = Rc::clone(&subscribed);
@@ -162,7 +160,7 @@ async fn connection(stream: TcpStream, site: Rc<Site>) -> Ended {
     if subscribed.get() { Ended::Subscriber } else { Ended::Other }
 }
 
-/// A request's body, or the reason for its absence.
+/// Result of reading a request's body.
 enum Body {
     Whole(Vec<u8>),
     TooLarge,
@@ -232,7 +230,8 @@ impl Site {
                 },
             },
             Method::POST => {
-                let body = tokio::time::timeout(BODY, read(request.into_body(), MAX_BODY)).await;
+                let body =
+                    tokio::time::timeout(BODY_TIMEOUT, read(request.into_body(), MAX_BODY)).await;
                 match body.unwrap_or(Body::Broken) {
                     Body::Whole(bytes) => self.post(path, &session, &bytes).await,
                     Body::TooLarge | Body::Broken => body::closing(body::json(parse_error())),

@@ -8,8 +8,7 @@ use ubus::Map;
 
 use crate::pattern;
 
-/// Rights by scope, sorted like in rpcd's lists: by the fixed part of the object pattern, equal
-/// ones in the order of granting.
+/// Rights by scope. Like in rpcd's lists, sorted by the fixed part of the object pattern.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Grants {
     scopes: BTreeMap<String, Vec<(String, String)>>,
@@ -20,7 +19,6 @@ fn fixed_part(pattern: &str) -> &str {
 }
 
 impl Grants {
-    /// Adds a right unless it exists.
     pub fn grant(&mut self, scope: &str, object: &str, function: &str) {
         let rights = self.scopes.entry(scope.to_owned()).or_default();
         let right = (object.to_owned(), function.to_owned());
@@ -31,7 +29,6 @@ impl Grants {
         rights.insert(at, right);
     }
 
-    /// Returns whether a right covers `function` of `object`.
     #[must_use]
     pub fn allow(&self, scope: &str, object: &str, function: &str) -> bool {
         let covers = |(known, called): &(String, String)| {

@@ -11,12 +11,11 @@ use super::Grants;
 use crate::pattern;
 use crate::uci::{Package, Section};
 
-/// Files of the accounts. Like in rpcd, they are read at every login.
+/// Files of the accounts; like rpcd, every login reads them.
 #[derive(Clone, Debug)]
 pub struct Accounts {
     pub config: PathBuf,
     pub shadow: PathBuf,
-    /// Folder of access groups.
     pub acl: PathBuf,
 }
 
@@ -37,7 +36,7 @@ impl Accounts {
         rpcd.sections.iter().find(fits).map(|login| self.grants(Some(login)))
     }
 
-    /// Returns the rights of clients without a login.
+    /// Returns the rights of clients that are not logged in.
     #[must_use]
     pub fn nobody(&self) -> Grants {
         self.grants(None)
@@ -80,7 +79,7 @@ impl Accounts {
     }
 }
 
-/// Returns whether the login has the group. `!name` denies it; the right to write implies to read.
+/// Returns whether the login has the group. `!name` denies it, and write access includes read.
 fn has_group(login: Option<&Section>, level: &str, group: &str) -> bool {
     let Some(section) = login else { return group == "unauthenticated" };
     let entries = section.option(level).map(|value| value.list()).unwrap_or_default();
@@ -97,7 +96,7 @@ fn has_group(login: Option<&Section>, level: &str, group: &str) -> bool {
     entries.iter().any(allows) || (level == "read" && has_group(login, "write", group))
 }
 
-/// A scope is `{object: [function, …]}`, or `[object, …]` with the level as function.
+/// Adds rights. A scope is `{object: [function, …]}`, or `[object, …]` with `level` as function.
 fn add_scopes(grants: &mut Grants, scopes: &Map, level: &str) {
     for (scope, objects) in scopes {
         match objects {
@@ -119,8 +118,8 @@ fn add_scopes(grants: &mut Grants, scopes: &Map, level: &str) {
     }
 }
 
-/// Returns whether `password` matches the hash: empty (no password), SHA-256 (`$5$`) or SHA-512
-/// (`$6$`). Other kinds and locked accounts (`*`, `!`) never match.
+/// Verifies a password. An empty hash needs none; otherwise SHA-256 (`$5$`) or SHA-512 (`$6$`).
+/// Other hashes and locked accounts (`*`, `!`) never match.
 #[must_use]
 pub fn password_matches(hash: &str, password: &str) -> bool {
     use sha_crypt::PasswordVerifier;

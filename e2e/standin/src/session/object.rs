@@ -12,7 +12,7 @@ use crate::reply::{Answer, text};
 
 const SESSION: ubus::Argument = ("ubus_rpc_session", PolicyType::String);
 
-/// Methods and arguments of rpcd's object; the stand-in does not support all of them.
+/// Methods of rpcd's object; the stand-in supports only some of them.
 pub const METHODS: &[Method] = &[
     Method { name: "create", policy: &[("timeout", PolicyType::Int32)] },
     Method { name: "list", policy: &[SESSION] },
@@ -44,9 +44,9 @@ pub const METHODS: &[Method] = &[
 const GRANT: &[ubus::Argument] =
     &[SESSION, ("scope", PolicyType::String), ("objects", PolicyType::Array)];
 
-/// Answers a call. Like in rpcd, arguments of a wrong type count as missing. `reclaimed` is the
-/// session with an unconfirmed `uci apply`: a login of the same user gets it again, because the
-/// change may have disconnected the browser.
+/// Answers a call. Like rpcd, treats arguments of a wrong type as missing. `reclaimed` is the
+/// session with an unconfirmed `uci apply`; a login of its user resumes it, because the change may
+/// have disconnected the browser.
 ///
 /// # Errors
 /// Returns the status for the caller.

@@ -7,15 +7,15 @@ use ubus::Map;
 
 use super::Grants;
 
-/// Id of the default session, which needs no login.
+/// Id of the default session, used by clients that are not logged in.
 pub const NOBODY: &str = "00000000000000000000000000000000";
-/// Seconds after which an unused session expires, unless its login sets another timeout.
+/// Idle timeout of a session in seconds, unless its login sets another one.
 pub(super) const DEFAULT_TIMEOUT_S: i64 = 300;
 
 #[derive(Clone, Debug, Default)]
 pub struct Session {
     timeout_s: i64,
-    /// When the session expires if it is not used; `None` for never.
+    /// Expiry time of the idle session; `None` for never.
     ends: Option<Duration>,
     pub grants: Grants,
     /// Values that clients have stored in the session.
@@ -29,7 +29,7 @@ impl Session {
         }
     }
 
-    /// Returns the answer of `session login` and `session list`.
+    /// Formats the session as `session login` and `session list` do.
     #[must_use]
     pub fn describe(&self, id: &str, now: Duration) -> Map {
         let expires = self.ends.map_or(0, |end| end.saturating_sub(now).as_secs());
@@ -51,14 +51,13 @@ pub struct Sessions {
 }
 
 impl Sessions {
-    /// Contains only the default session.
+    /// Returns a store with only the default session.
     #[must_use]
     pub fn new(nobody: Grants) -> Sessions {
         let session = Session { grants: nobody, ..Session::default() };
         Sessions { sessions: BTreeMap::from([(NOBODY.to_owned(), session)]) }
     }
 
-    /// Creates a session `id`.
     pub fn create(&mut self, id: &str, timeout_s: i64, now: Duration) -> &mut Session {
         let session = self.sessions.entry(id.to_owned()).or_default();
         session.timeout_s = timeout_s;
@@ -66,7 +65,7 @@ impl Sessions {
         session
     }
 
-    /// Returns the session and restarts its timeout.
+    /// Returns a session and restarts its idle timeout.
     pub fn get(&mut self, id: &str, now: Duration) -> Option<&mut Session> {
         let session = self.sessions.get_mut(id)?;
         session.touch(now);
@@ -87,7 +86,6 @@ impl Sessions {
         ended
     }
 
-    /// Returns whether the session exists and has the right.
     pub fn allow(
         &mut self,
         id: &str,

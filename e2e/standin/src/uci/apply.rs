@@ -1,18 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! `uci apply`: commits the changes of a session, and rolls them back unless they are confirmed in
-//! time.
+//! `uci apply`: commits a session's changes and rolls them back unless they are confirmed in time.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::store::{Store, StoreError, copy, make_folder, remove_folder};
 
-/// An apply that is not confirmed yet.
+/// An unconfirmed apply.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Pending {
     /// Session that called apply.
     pub session: String,
-    /// Time of the roll back.
+    /// Time of the rollback.
     pub until: Duration,
 }
 
@@ -33,7 +32,7 @@ fn snapshot_changes(store: &Store) -> PathBuf {
     store.run.join("snapshot-delta")
 }
 
-/// Names of the non-empty files in a folder, without hidden ones.
+/// Names of non-empty files in a folder. Hidden files are skipped.
 pub(super) fn files_in(folder: &Path) -> Vec<String> {
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
     let full = entries.filter(|entry| entry.metadata().is_ok_and(|meta| meta.len() > 0));
@@ -50,13 +49,12 @@ impl Apply {
         self.pending.as_ref()
     }
 
-    /// Confirms the pending apply.
     pub fn confirm(&mut self, store: &Store) {
         self.pending = None;
         forget_snapshots(store);
     }
 
-    /// Commits the changes of `session`. Keeps the old state until `undo_at` if that is set.
+    /// Commits the changes of `session`. With `undo_at`, saves a snapshot for the rollback.
     ///
     /// # Errors
     /// Returns an error if a file cannot be read or written.
@@ -89,7 +87,7 @@ impl Apply {
         Ok(names)
     }
 
-    /// Restores the old files, and the uncommitted changes if `keeps` is set.
+    /// Restores the configuration files, and with `keeps` also the session's uncommitted changes.
     ///
     /// # Errors
     /// Returns an error if a file cannot be read or written.

@@ -20,7 +20,7 @@ const SESSION: ubus::Argument = ("ubus_rpc_session", PolicyType::String);
 const GET: &[ubus::Argument] = &[CONFIG, SECTION, OPTION, TYPE, MATCH, SESSION];
 const WHOLE: &[ubus::Argument] = &[CONFIG, SESSION];
 
-/// Methods and arguments of rpcd's object; the stand-in does not support all of them.
+/// Methods of rpcd's object; the stand-in supports only some of them.
 pub const METHODS: &[Method] = &[
     Method { name: "configs", policy: &[] },
     Method { name: "get", policy: GET },
@@ -68,7 +68,8 @@ impl<'a> Call<'a> {
         self.text("ubus_rpc_session")
     }
 
-    /// Checks a right. A caller without a session is local and may do everything.
+    /// Returns whether the caller has the right. Callers without a session are local and
+    /// unrestricted.
     pub(super) fn may(&mut self, right: &str, config: &str) -> bool {
         let now = self.now;
         self.session().is_none_or(|id| self.sessions.allow(id, "uci", config, right, now))

@@ -31,7 +31,6 @@ impl Command {
         COMMANDS.iter().find(|(known, ..)| *known == self).map_or("", |(_, sign, _)| sign)
     }
 
-    /// The command's name in `uci changes`.
     #[must_use]
     pub fn word(self) -> &'static str {
         COMMANDS.iter().find(|(known, ..)| *known == self).map_or("", |(_, _, word)| word)
@@ -42,7 +41,7 @@ impl Command {
 pub struct Delta {
     pub command: Command,
     pub section: String,
-    /// Option of the section; `None` if the change concerns the section itself.
+    /// `None` for changes of the section itself.
     pub option: Option<String>,
     pub value: Option<String>,
 }
@@ -54,7 +53,7 @@ impl Delta {
         Delta { command, section: section.to_owned(), option, value }
     }
 
-    /// Formats the change as a line of the delta file of `package`.
+    /// Formats the change as a line of a delta file.
     #[must_use]
     pub fn line(&self, package: &str) -> String {
         let option = self.option.as_ref().map(|option| format!(".{option}")).unwrap_or_default();
@@ -94,7 +93,7 @@ impl Delta {
             .then(|| Delta::new(*command, section, option, value))
     }
 
-    /// Applies the change. Returns false if its target does not exist.
+    /// Applies the change. Returns false for a missing section or option.
     pub fn apply(&self, package: &mut Package) -> bool {
         let value = self.value.as_deref().unwrap_or_default();
         let at = package.index(&self.section);

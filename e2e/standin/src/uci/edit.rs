@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Edits of a configuration: each change is applied in memory and recorded.
+//! Edits of a configuration, applied in memory and recorded as changes.
 
 use serde_json::Value as Json;
 use ubus::{Map, Status};
@@ -24,7 +24,6 @@ impl Edit {
         self.deltas.push(delta);
     }
 
-    /// Adds a section and returns its name.
     pub(super) fn add_section(&mut self, kind: &str, name: Option<&str>) -> String {
         if let Some(name) = name {
             let same = self.package.section(name).is_some_and(|known| known.kind == kind);
@@ -68,8 +67,7 @@ impl Edit {
         outcome
     }
 
-    /// Sets options of a section. A list replaces the old values, and an unchanged value is not
-    /// recorded.
+    /// Sets options of a section. Lists replace the old values; unchanged values are not recorded.
     pub(super) fn merge(&mut self, section: &str, values: &Map) -> Result<(), Status> {
         let mut outcome = Ok(());
         for (option, value) in values {
@@ -107,7 +105,6 @@ impl Edit {
         Ok(())
     }
 
-    /// Deletes a section, or one of its options.
     pub(super) fn delete(&mut self, section: &str, option: Option<&str>) -> Result<(), Status> {
         let known = self.package.section(section).ok_or(Status::NotFound)?;
         if option.is_some_and(|option| known.option(option).is_none()) {
@@ -123,7 +120,7 @@ impl Edit {
         Ok(())
     }
 
-    /// Moves the sections to the front, in the given order.
+    /// Moves sections to the front, in the given order.
     pub(super) fn order(&mut self, sections: &[Json]) -> Result<(), Status> {
         for (to, section) in sections.iter().enumerate() {
             let name = section.as_str().ok_or(Status::InvalidArgument)?;
@@ -136,11 +133,11 @@ impl Edit {
     }
 }
 
-/// Formats a JSON value for UCI: strings unchanged, numbers in decimal, booleans as 1 or 0.
+/// Formats a JSON value for UCI. Booleans become 1 or 0.
 fn format(value: &Json) -> Option<String> {
     match value {
         Json::String(text) => Some(text.clone()),
-        // rpcd prints 32-bit numbers unsigned and does not accept fractions.
+        // rpcd formats 32-bit numbers as unsigned and rejects fractions.
         Json::Number(number) => {
             let wide = number.as_i64()?;
             Some(match i32::try_from(wide) {

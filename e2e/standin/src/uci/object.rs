@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The ubus object `uci`: the calls that our programs and the recordings use, for sections with
-//! names.
+//! The ubus object `uci`, limited to named sections and to calls of our programs and recordings.
 
 use std::time::Duration;
 
@@ -17,7 +16,7 @@ use crate::reply::Answer;
 use crate::session::Sessions;
 use ::uci::{is_name, is_package};
 
-/// Seconds until an unconfirmed apply is rolled back, unless the call sets a timeout.
+/// Default time until the rollback of an unconfirmed apply.
 const CONFIRM_WITHIN_S: u64 = 60;
 
 #[derive(Debug)]
@@ -43,39 +42,37 @@ fn single(name: &str, value: Json) -> Map {
 }
 
 impl Uci {
-    /// Creates the object and drops the uncommitted changes of an earlier run.
+    /// Creates the object. Uncommitted changes of a previous run are dropped.
     #[must_use]
     pub fn new(store: Store) -> Uci {
         store.forget_sessions();
         Uci { store, apply: Apply::default(), changed: Vec::new() }
     }
 
-    /// Returns the names of configurations that changed since the last call.
+    /// Returns the configurations that changed since the previous call.
     pub fn take_changed(&mut self) -> Applied {
         std::mem::take(&mut self.changed)
     }
 
-    /// Session with an unconfirmed apply.
     #[must_use]
     pub fn pending_session(&self) -> Option<&str> {
         self.apply.pending().map(|pending| pending.session.as_str())
     }
 
-    /// Time at which the pending apply is rolled back.
+    /// Time of the rollback.
     #[must_use]
     pub fn deadline(&self) -> Option<Duration> {
         self.apply.pending().map(|pending| pending.until)
     }
 
-    /// Drops the uncommitted changes of a session that has ended.
     pub fn forget(&self, session: &str) {
         self.store.forget(session);
     }
 
-    /// Rolls back an expired apply.
+    /// Rolls back an apply that was not confirmed in time.
     pub fn expire(&mut self, sessions: &mut Sessions, now: Duration) {
         if self.deadline().is_some_and(|deadline| deadline <= now) {
-            // The failure has been logged, and no caller waits.
+            // `undo` logs errors; there is no caller to report them to.
             let _ = self.undo(sessions, now);
         }
     }
@@ -119,7 +116,7 @@ impl Uci {
             };
             return Ok(single("values", Json::Object(numbered.map(map).collect())));
         };
-        // Like rpcd, succeed without data if the section or option does not exist.
+        // Like rpcd, return no data for a missing section or option.
         let Some(section) = package.section(reference) else { return Ok(Map::new()) };
         match call.text("option") {
             None => Ok(single("values", Json::Object(describe(section, None)))),
@@ -129,7 +126,7 @@ impl Uci {
         }
     }
 
-    /// Loads the configuration for a change after checking the caller's right.
+    /// Loads a configuration for editing if the caller may write it.
     fn edit(&self, call: &mut Call<'_>) -> Result<Edit, Status> {
         let config = call.need("config")?;
         call.check("write", config)?;
@@ -237,7 +234,7 @@ impl Uci {
     fn start(&mut self, call: &mut Call<'_>) -> Answer {
         let keep = call.args.get("rollback").and_then(Json::as_bool).unwrap_or(false);
         if self.apply.pending().is_some() {
-            // Like in rpcd, a second apply without roll back succeeds without any effect.
+            // Like rpcd, ignore an apply without rollback while another is pending.
             return if keep { Err(Status::PermissionDenied) } else { Ok(Map::new()) };
         }
         let session = call.session().ok_or(Status::InvalidArgument)?;
@@ -255,7 +252,7 @@ impl Uci {
         Ok(Map::new())
     }
 
-    /// Fails unless the pending apply belongs to the caller's session.
+    /// Fails unless the caller's session started the pending apply.
     fn own_apply(&self, call: &Call<'_>) -> Result<(), Status> {
         let session = call.session().ok_or(Status::InvalidArgument)?;
         let pending = self.apply.pending().ok_or(Status::NoData)?;

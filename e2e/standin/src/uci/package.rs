@@ -11,7 +11,7 @@ use super::syntax::{SyntaxError, quote};
 pub enum Value {
     /// `option name 'value'`.
     Text(String),
-    /// `list name 'value'`, one line for each value.
+    /// `list name 'value'`, repeated for each value.
     List(Vec<String>),
 }
 
@@ -44,16 +44,13 @@ impl Value {
     }
 }
 
-/// `config TYPE 'name'` and its options.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Section {
-    /// Name; generated for an anonymous section.
+    /// Generated for anonymous sections.
     pub name: String,
-    /// Whether the name is generated.
     pub anonymous: bool,
-    /// Word after `config`.
+    /// Section type, the word after `config`.
     pub kind: String,
-    /// Options in file order.
     pub options: Vec<(String, Value)>,
 }
 
@@ -71,7 +68,7 @@ impl Section {
         }
     }
 
-    /// Adds a value to a list. An option with a single value becomes a list.
+    /// Adds a value to a list. A plain option becomes a list.
     pub fn add(&mut self, name: &str, value: &str) {
         let Some((_, known)) = self.options.iter_mut().find(|(known, _)| known == name) else {
             self.options.push((name.to_owned(), Value::List(vec![value.to_owned()])));
@@ -89,9 +86,8 @@ impl Section {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Package {
     pub name: String,
-    /// Sections in file order.
     pub sections: Vec<Section>,
-    /// Number of sections ever created, which is part of a generated name.
+    /// Number of sections created so far, used in generated names.
     made: usize,
 }
 
@@ -121,7 +117,6 @@ impl Package {
         Ok(package)
     }
 
-    /// Appends a section and returns its name.
     pub fn push(&mut self, kind: &str, name: Option<&str>) -> String {
         self.made += 1;
         let anonymous = name.is_none();
@@ -142,14 +137,12 @@ impl Package {
         self.sections.iter().find(|section| section.name == name)
     }
 
-    /// Formats the file.
     #[must_use]
     pub fn export(&self) -> String {
         let mut text = String::new();
         for section in &self.sections {
             let name = if section.anonymous { String::new() } else { quote(&section.name) };
             let blank = if section.anonymous { "" } else { " " };
-            // Writing to a string cannot fail.
             let _ = writeln!(text, "\nconfig {}{blank}{name}", section.kind);
             for (option, value) in &section.options {
                 let (word, values) = match value {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Files of configurations in one folder, and of each session's uncommitted changes in another.
+//! Configuration files in one folder and, in another, the uncommitted changes of each session.
 
 use std::io::{self, Write as _};
 use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
@@ -14,7 +14,6 @@ use ::uci::is_package;
 pub enum StoreError {
     #[error("there is no configuration {package}")]
     NotFound { package: String },
-    /// Not a valid name of a configuration.
     #[error("{package:?} is not a name of a configuration")]
     Name { package: String },
     #[error("reading a configuration")]
@@ -23,7 +22,7 @@ pub enum StoreError {
     Io { path: PathBuf, source: io::Error },
 }
 
-/// The file does not exist, or its parent is not a folder: `/dev/null` stands for no changes.
+/// Returns whether a file is missing. A folder may be `/dev/null`, which means no changes.
 fn no_file(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
 }
@@ -35,7 +34,6 @@ fn refused(path: &Path) -> impl Fn(io::Error) -> StoreError + use<> {
 
 #[derive(Clone, Debug)]
 pub struct Store {
-    /// Folder of the configurations, `/etc/config`.
     pub config: PathBuf,
     /// Folder of files that do not survive a reboot, `/var/run/rpcd`.
     pub run: PathBuf,
@@ -44,13 +42,13 @@ pub struct Store {
 }
 
 impl Store {
-    /// Folder of a session's changes, or of the shell's if the call has no session, like in rpcd.
+    /// Folder of a session's changes. Like in rpcd, calls without a session use the shell's.
     #[must_use]
     pub fn changes_of(&self, session: Option<&str>) -> PathBuf {
         session.map_or_else(|| self.staged.clone(), |id| self.run.join(format!("uci-{id}")))
     }
 
-    /// Drops the changes of all sessions, since sessions do not survive a restart of the server.
+    /// Drops the changes of all sessions; a restart of the server ends them.
     pub fn forget_sessions(&self) {
         for entry in std::fs::read_dir(&self.run).into_iter().flatten().flatten() {
             if entry.file_name().to_string_lossy().starts_with("uci-") {
@@ -79,7 +77,7 @@ impl Store {
     /// Path of a configuration.
     ///
     /// # Errors
-    /// Returns an error for an invalid name, which might lead out of the folder.
+    /// Returns an error for an invalid name, because it might escape from the folder.
     pub fn path(&self, package: &str) -> Result<PathBuf, StoreError> {
         if is_package(package) {
             Ok(self.config.join(package))
@@ -157,7 +155,7 @@ impl Store {
     pub fn commit(&self, package: &str, changes: &Path) -> Result<(), StoreError> {
         let path = self.path(package)?;
         if self.deltas(package, changes)?.is_empty() {
-            // An unknown configuration is an error even without changes.
+            // Report an unknown configuration even without changes.
             return self.load(package, changes).map(|_| ());
         }
         let text = self.load(package, changes)?.export();
@@ -166,8 +164,7 @@ impl Store {
     }
 }
 
-/// Replaces a file atomically with the same mode. Like libuci, syncs the new file before the
-/// rename.
+/// Replaces a file atomically and keeps its mode. Like libuci, syncs before the rename.
 pub(super) fn replace(path: &Path, bytes: &[u8]) -> Result<(), StoreError> {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let new = path.with_file_name(format!(".{name}.uci-new"));
@@ -194,7 +191,8 @@ pub(super) fn remove_folder(path: &Path) {
     }
 }
 
-/// Overwrites the file in place, like rpcd: a full disk truncates it, and only the log shows that.
+/// Overwrites a file in place, like rpcd. On a full disk the file is truncated; the error is
+/// logged.
 pub(super) fn copy(from: &Path, to: &Path) {
     let mut options = std::fs::OpenOptions::new();
     options.write(true).create(true).truncate(true).mode(0o600);

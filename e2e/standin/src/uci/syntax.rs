@@ -1,23 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Tokens of a file of changes: quoting, comments, continued lines.
+//! Tokens of a delta file: quotes, comments, continuation lines.
 
-/// An error for which libuci rejects a file.
+/// Reason for which libuci rejects a file.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{package}, {error}")]
 pub struct SyntaxError {
     pub package: String,
-    /// Line and error.
     pub error: uci::ParseError,
 }
 
-/// One statement: its tokens and its first line.
+/// Tokens of a statement and the number of its first line.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Statement {
     pub(crate) words: Vec<String>,
     pub(crate) line: usize,
 }
 
-/// Splits a text into statements, which end at a newline or at a `;` outside quotes.
+/// Splits a text into statements at newlines and at `;` outside quotes.
 pub(crate) fn statements(text: &str) -> Result<Vec<Statement>, (usize, &'static str)> {
     let mut reader = Reader { chars: text.chars().peekable(), line: 1 };
     let mut statements = Vec::new();
@@ -101,8 +100,7 @@ impl Reader<'_> {
         Ok(Token::Word(word))
     }
 
-    /// Reads up to the closing quote, which may be on a later line. A backslash escapes only inside
-    /// double quotes.
+    /// Reads up to the closing quote, across lines. A backslash escapes only in double quotes.
     fn quoted(&mut self, quote: char, word: &mut String) -> Result<(), (usize, &'static str)> {
         let line = self.line;
         self.advance();
@@ -122,7 +120,7 @@ impl Reader<'_> {
         }
     }
 
-    /// An escaped character stands for itself; an escaped newline is removed.
+    /// Reads an escaped character. An escaped newline is dropped.
     fn escaped(&mut self, word: &mut String) {
         self.advance();
         if let Some(plain) = self.advance().filter(|c| *c != '\n') {
@@ -131,7 +129,6 @@ impl Reader<'_> {
     }
 }
 
-/// Puts `text` in single quotes.
 pub(crate) fn quote(text: &str) -> String {
     format!("'{}'", text.replace('\'', "'\\''"))
 }

@@ -9,7 +9,7 @@ use crate::support::http::{Answer, request, send};
 use crate::support::router::{self, Router};
 use crate::support::rpc::{call, log_in, log_in_as};
 use serde_json::{Value, json};
-use standin::exec::{Deed, Program};
+use standin::exec::{Action, Program};
 use standin::network::{Addresses, Network};
 use standin::syslog::Log;
 use standin::uci::Store;
@@ -117,7 +117,7 @@ fn each_interface_has_its_own_object() {
     let id = log_in(&router.address, 300);
     let ask =
         |method: &str| call(&router.address, &id, "network.interface.guest", method, &json!({}));
-    // New interfaces are published once a second.
+    // New interfaces are published once per second.
     let deadline = std::time::Instant::now() + Duration::from_secs(60);
     while ask("status")[0] != 0 {
         assert!(std::time::Instant::now() < deadline, "{}", ask("status"));
@@ -137,15 +137,15 @@ fn each_interface_has_its_own_object() {
 
 #[test]
 fn passwords_images_and_restarts_run_programs() {
-    let deed = |method: &str, args: Value| rpcsys::deed((method, &map(args)));
+    let action = |method: &str, args: Value| rpcsys::action((method, &map(args)));
     let mut passwd = Program::new("/bin/passwd", &["root"]);
     passwd.input = b"a b'c\na b'c\n".to_vec();
     let set = json!({"user": "root", "password": "a b'c"});
-    assert_eq!(deed("password_set", set), Ok(Deed::Waited(passwd)));
-    assert_eq!(deed("password_set", json!({"user": "root"})), Err(Status::InvalidArgument));
+    assert_eq!(action("password_set", set), Ok(Action::Wait(passwd)));
+    assert_eq!(action("password_set", json!({"user": "root"})), Err(Status::InvalidArgument));
     let test = Program::new("/sbin/sysupgrade", &["--test", "/tmp/firmware.bin"]);
-    assert_eq!(deed("upgrade_test", json!({})), Ok(Deed::Output(test)));
-    let later = |line: &str| Ok(Deed::Later(Program::new("/bin/sh", &["-c", line])));
+    assert_eq!(action("upgrade_test", json!({})), Ok(Action::Output(test)));
+    let later = |line: &str| Ok(Action::Background(Program::new("/bin/sh", &["-c", line])));
     for (method, args, line) in [
         ("upgrade_start", json!({}), "sleep 2; exec /sbin/sysupgrade -n /tmp/firmware.bin"),
         (
@@ -156,13 +156,13 @@ fn passwords_images_and_restarts_run_programs() {
         ("factory", json!({}), "sleep 2; exec /sbin/jffs2reset -y -r"),
         ("reboot", json!({}), "sleep 2; exec /sbin/reboot"),
     ] {
-        assert_eq!(deed(method, args), later(line), "{method}");
+        assert_eq!(action(method, args), later(line), "{method}");
     }
-    assert_eq!(deed("packagelist", json!({})), Err(Status::MethodNotFound));
+    assert_eq!(action("packagelist", json!({})), Err(Status::MethodNotFound));
     let check = Program::new("/usr/libexec/validate_firmware_image", &["/tmp/x"]);
-    let asked = system::deed(("validate_firmware_image", &map(json!({"path": "/tmp/x"}))));
-    assert_eq!(asked, Some(Ok(Deed::Answers(check))));
-    assert_eq!(system::deed(("info", &Map::new())), None);
+    let asked = system::action(("validate_firmware_image", &map(json!({"path": "/tmp/x"}))));
+    assert_eq!(asked, Some(Ok(Action::Json(check))));
+    assert_eq!(system::action(("info", &Map::new())), None);
 }
 
 /// Starts a router with an administrator who may upload and download files below its folder.
@@ -194,7 +194,7 @@ fn a_file_is_uploaded_and_downloaded() {
     let (router, id) = with_cgi();
     let folder = router.folder.clone().unwrap();
     let path = folder.join("image").to_str().unwrap().to_owned();
-    // Larger than the limit of a call's body.
+    // Exceeds the body limit of a call.
     let data = "a\r\n--Xy\0".repeat(20_000);
     let parts =
         [("sessionid", &*id), ("filename", &path), ("filemode", "640"), ("filedata", &data)];

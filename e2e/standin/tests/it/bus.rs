@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Behaviour of the bus and the `ubus` crate that was not recorded.
+//! Behaviour of the bus and of the `ubus` crate that the recordings do not cover.
 
 use std::time::Duration;
 
@@ -7,7 +7,7 @@ use crate::support::{demo, router::Router};
 use serde_json::{Value, json};
 use ubus::{CallError, Connection, ConnectionError, Incoming, Map, Status};
 
-const SOON: Duration = Duration::from_secs(60);
+const CALL_TIMEOUT: Duration = Duration::from_secs(60);
 
 fn table(value: Value) -> Map {
     match value {
@@ -16,7 +16,7 @@ fn table(value: Value) -> Map {
     }
 }
 
-/// Runs `work` on a single-threaded runtime, like the daemon's.
+/// Runs `work` on a single-threaded runtime, like the daemon does.
 fn on_one_thread<T>(work: impl Future<Output = T>) -> T {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     runtime.block_on(async { tokio::time::timeout(Duration::from_secs(240), work).await.unwrap() })
@@ -30,17 +30,17 @@ fn a_call_fails_when_its_object_is_removed() {
         let connection = Connection::open(&router.socket).await.unwrap();
         let bus = connection.handle();
         let (hung, nothing) = (bus.clone(), Map::new());
-        let waiting = async { hung.call("fastpath.demo", "hang", &nothing, SOON).await };
+        let waiting = async { hung.call("fastpath.demo", "hang", &nothing, CALL_TIMEOUT).await };
         let quitting = async {
-            // A call that hangs must not block others.
-            bus.call("fastpath.demo", "empty", &nothing, SOON).await.unwrap();
-            bus.call("fastpath.demo", "quit", &nothing, SOON).await.unwrap();
+            // An unanswered call must not block other calls.
+            bus.call("fastpath.demo", "empty", &nothing, CALL_TIMEOUT).await.unwrap();
+            bus.call("fastpath.demo", "quit", &nothing, CALL_TIMEOUT).await.unwrap();
         };
         let (answer, ()) = tokio::join!(waiting, quitting);
         let status = answer.unwrap_err().status();
-        // Either the dropped `Reply` or the broker answers, whichever comes first.
+        // Both the dropped `Reply` and the broker answer; either may be first.
         assert!(matches!(status, Status::NotFound | Status::UnknownError), "{status}");
-        let gone = bus.call("fastpath.demo", "empty", &nothing, SOON).await.unwrap_err();
+        let gone = bus.call("fastpath.demo", "empty", &nothing, CALL_TIMEOUT).await.unwrap_err();
         assert_eq!(gone.status(), Status::NotFound);
         assert_eq!(gone.to_string(), "call fastpath.demo empty: Not found");
     });
@@ -56,12 +56,12 @@ fn a_call_without_an_answer_times_out() {
         let within = Duration::from_millis(200);
         let answer = bus.call("fastpath.demo", "hang", &Map::new(), within).await;
         assert!(matches!(answer, Err(CallError::Timeout { .. })), "{answer:?}");
-        bus.call("fastpath.demo", "empty", &Map::new(), SOON).await.unwrap();
+        bus.call("fastpath.demo", "empty", &Map::new(), CALL_TIMEOUT).await.unwrap();
     });
 }
 
 #[test]
-fn a_publisher_notices_the_end_of_the_bus_and_can_publish_again() {
+fn a_publisher_detects_the_end_of_the_bus_and_can_publish_again() {
     let mut router = Router::start();
     let demo = demo::publish(router.socket.clone(), false);
     assert!(router.stop(), "SIGTERM ends it in order");
@@ -73,7 +73,7 @@ fn a_publisher_notices_the_end_of_the_bus_and_can_publish_again() {
     on_one_thread(async {
         let bus = Connection::open(&router.socket).await.unwrap().handle();
         let args = table(json!({"msg": "again"}));
-        let answer = bus.call("fastpath.demo", "echo", &args, SOON).await.unwrap();
+        let answer = bus.call("fastpath.demo", "echo", &args, CALL_TIMEOUT).await.unwrap();
         assert_eq!(answer["you"], Value::Object(args));
     });
 }
@@ -86,20 +86,20 @@ fn calls_fail_when_the_bus_ends() {
         let mut connection = Connection::open(&router.socket).await.unwrap();
         let bus = connection.handle();
         let nothing = Map::new();
-        let call = bus.call("fastpath.demo", "hang", &nothing, SOON);
+        let call = bus.call("fastpath.demo", "hang", &nothing, CALL_TIMEOUT);
         let stop = async {
             tokio::time::sleep(Duration::from_millis(200)).await;
             router.stop()
         };
         let (answer, stopped) = tokio::join!(call, stop);
         assert!(stopped);
-        // The object may have seen the end of the bus first and dropped the call.
+        // The object may detect the end of the bus first and drop the call.
         let status = answer.unwrap_err().status();
         let ends = [Status::ConnectionFailed, Status::NotFound, Status::UnknownError];
         assert!(ends.contains(&status), "{status}");
         assert!(connection.next().await.is_err());
         assert!(connection.next().await.is_err(), "asking again is harmless");
-        let later = bus.call("fastpath.demo", "empty", &nothing, SOON).await;
+        let later = bus.call("fastpath.demo", "empty", &nothing, CALL_TIMEOUT).await;
         assert!(matches!(later, Err(CallError::Disconnected { .. })), "{later:?}");
     });
 }
@@ -122,7 +122,7 @@ fn subscribers_receive_notifications_and_the_removal() {
                 other => panic!("{other:?}"),
             }
         }
-        bus.call("fastpath.demo", "quit", &Map::new(), SOON).await.unwrap();
+        bus.call("fastpath.demo", "quit", &Map::new(), CALL_TIMEOUT).await.unwrap();
         let (mut unsubscribed, mut removed) = (false, false);
         while !(unsubscribed && removed) {
             match connection.next().await.unwrap() {
@@ -184,12 +184,12 @@ fn messages_up_to_one_megabyte_pass() {
     on_one_thread(async {
         let bus = Connection::open(&router.socket).await.unwrap().handle();
         let args = table(json!({"msg": "x".repeat(900_000)}));
-        let answer = bus.call("fastpath.demo", "echo", &args, SOON).await.unwrap();
+        let answer = bus.call("fastpath.demo", "echo", &args, CALL_TIMEOUT).await.unwrap();
         assert_eq!(answer["you"]["msg"].as_str().unwrap().len(), 900_000);
         let args = table(json!({"msg": "x".repeat(1 << 20)}));
-        let refused = bus.call("fastpath.demo", "echo", &args, SOON).await;
+        let refused = bus.call("fastpath.demo", "echo", &args, CALL_TIMEOUT).await;
         assert!(matches!(refused, Err(CallError::Arguments { .. })), "{refused:?}");
-        bus.call("fastpath.demo", "empty", &Map::new(), SOON).await.unwrap();
+        bus.call("fastpath.demo", "empty", &Map::new(), CALL_TIMEOUT).await.unwrap();
     });
 }
 
@@ -198,7 +198,7 @@ fn garbage_disconnects_only_its_sender() {
     use std::io::{Read, Write};
     let router = Router::start();
     let mut stream = std::os::unix::net::UnixStream::connect(&router.socket).unwrap();
-    stream.set_read_timeout(Some(SOON)).unwrap();
+    stream.set_read_timeout(Some(CALL_TIMEOUT)).unwrap();
     stream.write_all(&[0xff; 64]).unwrap();
     let mut rest = Vec::new();
     stream.read_to_end(&mut rest).unwrap();
@@ -217,7 +217,7 @@ fn an_interface_that_comes_up_or_goes_down_is_reported() {
         let mut connection = Connection::open(&router.socket).await.unwrap();
         connection.handle().subscribe("network.interface").await.unwrap();
         let configured = "config interface 'here'\n\toption device 'lo'\n";
-        // A device that disappears has the same effect as a change to a missing device.
+        // A configured device that does not exist acts like a removed one.
         let moved = "config interface 'here'\n\toption device 'none0'\n";
         for (text, event) in [(configured, "interface.update"), (moved, "interface.down")] {
             std::fs::write(&network, text).unwrap();
@@ -231,7 +231,7 @@ fn an_interface_that_comes_up_or_goes_down_is_reported() {
     });
 }
 
-/// Waits until `file` contains a complete line.
+/// Waits for a complete line in `file`.
 async fn said(file: &std::path::Path) -> String {
     loop {
         match std::fs::read_to_string(file) {
@@ -248,17 +248,18 @@ fn an_event_for_services_reaches_their_triggers() {
     on_one_thread(async {
         let bus = Connection::open(&router.socket).await.unwrap().handle();
         let args = table(json!({"type": "fastpath.ips", "data": {}}));
-        let answer = bus.call("service", "event", &args, SOON).await.unwrap();
+        let answer = bus.call("service", "event", &args, CALL_TIMEOUT).await.unwrap();
         assert!(answer.is_empty(), "{answer:?}");
         assert_eq!(said(&happened).await, "fastpath.ips\n");
-        // procd requires both arguments with their types.
+        // procd requires both arguments and their types.
         for bad in [json!({"type": "x"}), json!({"data": {}}), json!({"type": 1, "data": {}})] {
-            let refused = bus.call("service", "event", &table(bad), SOON).await.unwrap_err();
+            let refused =
+                bus.call("service", "event", &table(bad), CALL_TIMEOUT).await.unwrap_err();
             assert_eq!(refused.status(), Status::InvalidArgument);
         }
-        let unknown = bus.call("service", "set", &args, SOON).await.unwrap_err();
+        let unknown = bus.call("service", "set", &args, CALL_TIMEOUT).await.unwrap_err();
         assert_eq!(unknown.status(), Status::MethodNotFound);
-        // Changes of interfaces also notify services.
+        // Interface changes also trigger service events.
         let network = router.folder.as_ref().unwrap().join("config/network");
         std::fs::remove_file(&happened).unwrap();
         std::fs::write(&network, "config interface 'here'\n\toption device 'lo'\n").unwrap();

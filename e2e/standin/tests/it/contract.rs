@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Replays every recorded case of `contracts/jsonrpc` on the stand-in, in order, because cases
-//! depend on earlier ones. `CONTRACT_ADDRESS` and `CONTRACT_UBUS_SOCKET` name a real OpenWrt
-//! instead (see `support/router.rs`).
+//! Replays the recordings of `contracts/jsonrpc` in order, because cases depend on earlier ones.
+//! The server is the stand-in, or a real OpenWrt at `CONTRACT_ADDRESS` and `CONTRACT_UBUS_SOCKET`
+//! (see `support/router.rs`).
 //!
-//! Compares status line, relevant headers and body without session ids and dates. In lists only the
-//! objects that the product uses count: the recorded rpcd had `file` and `rc` as plug-ins, while
-//! `system` and `network.interface` come from procd and netifd.
+//! Compares status line, relevant headers and body, ignoring session ids and dates. Lists are
+//! reduced to the product's objects: the recorded rpcd had the plug-ins `file` and `rc`; `system`
+//! and `network.interface` come from procd and netifd.
 
 use std::io::{BufReader, Write};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -23,7 +23,7 @@ fn contracts() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/contracts")
 }
 
-/// Recorded session ids with ours.
+/// Pairs of a recorded session id and ours.
 #[derive(Default)]
 struct Ids(Vec<(String, String)>);
 
@@ -50,7 +50,6 @@ struct Contract {
     ids: Ids,
 }
 
-/// Compares status, `Connection`, `Keep-Alive`, `Content-Type` and the body's length.
 fn compare_heads(recorded: &Answer, ours: &Answer) {
     assert_eq!(ours.status, recorded.status);
     let names = ["connection", "keep-alive", "content-type", "content-length", "transfer-encoding"];
@@ -63,7 +62,7 @@ fn compare_heads(recorded: &Answer, ours: &Answer) {
     }
 }
 
-/// Removes irrelevant objects if the body is a list of objects.
+/// Removes irrelevant objects from a list of objects.
 fn listed(body: &Value) -> Value {
     let mut body = body.clone();
     let lists = |map: &serde_json::Map<String, Value>| map.contains_key("session");
@@ -98,10 +97,9 @@ impl Contract {
         send(&self.router.address, &request(method, path, headers, body))
     }
 
-    /// Replays a recorded `POST /ubus`.
     fn post(&mut self, name: &str) {
         if name == "40-uci-get-after-timeout" {
-            // The preceding apply is rolled back after three seconds without a notification.
+            // The previous apply is rolled back after three seconds.
             std::thread::sleep(Duration::from_millis(3500));
         }
         let path = contracts().join("jsonrpc").join(format!("{name}.req"));
@@ -120,7 +118,7 @@ impl Contract {
         answer.pointer("/result/1/ubus_rpc_session").unwrap().as_str().unwrap().to_owned()
     }
 
-    /// Replays the other cases, which have no recorded request body.
+    /// Replays a case without a recorded request body.
     fn other(&mut self, name: &str) {
         let bearer = format!("Authorization: Bearer {}\r\n", self.log_in());
         let call = r#"{"jsonrpc":"2.0","id":1,"method":"empty","params":{}}"#;
@@ -147,14 +145,14 @@ impl Contract {
         self.compare(name, &answer);
     }
 
-    /// Compares the configuration file after all uci calls.
+    /// Compares the configuration file after all `uci` calls.
     fn file(&self) {
         let Some(folder) = &self.router.folder else { return };
         let recorded = std::fs::read_to_string(contracts().join("uci-export.txt")).unwrap();
         let recorded = recorded.strip_prefix("package fastpath\n").unwrap();
         let ours = std::fs::read_to_string(folder.join("config/fastpath")).unwrap();
         assert_eq!(ours.trim(), recorded.trim());
-        // One reload each for the apply, the second apply and the roll back.
+        // One reload for each apply and for the rollback.
         let reloaded = std::fs::read_to_string(folder.join("reloaded")).unwrap();
         assert_eq!(reloaded, "fastpath\n".repeat(3));
     }

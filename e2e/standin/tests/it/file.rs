@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! rpcd's object `file` of the stand-in, or of real programs with `CONTRACT_OPENWRT`.
+//! rpcd's object `file`, of the stand-in or of the real programs in `CONTRACT_OPENWRT`.
 
 use std::path::Path;
 

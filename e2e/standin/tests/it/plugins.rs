@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Exec plug-ins with rpcd's behaviour. `CONTRACT_OPENWRT` names a folder with real programs
-//! (`sbin/ubusd`, `sbin/rpcd`, plug-ins in `libexec/rpcd`) to test instead.
+//! Exec plug-ins, on the stand-in or on the real programs in the folder `CONTRACT_OPENWRT`
+//! (`sbin/ubusd`, `sbin/rpcd`, plug-ins in `libexec/rpcd`).
 
 use std::time::{Duration, Instant};
 
@@ -8,7 +8,7 @@ use crate::support::bus::{Bus, LIMIT, within};
 use serde_json::{Value, json};
 use ubus::{Entry, Map, Status};
 
-/// Prints its arguments and the requested answer.
+/// Plug-in that prints its arguments and the requested answer.
 const PLUGIN: &str = r#"#!/bin/sh
 case $1 in
     list) cat "$0.list" ;;
@@ -31,20 +31,20 @@ const LIST: &str = r#"{"echo": {"text": "", "flag": true, "count": 32, "byte": 8
     "share": 1.5, "list": [], "table": {}, "ubus_rpc_session": ""},
     "print": {}, "fail": {}, "noise": {}, "mask": {}, "hang": {}, "late": {}, "wait": {},
     "deaf": {}, "no table": 5}"#;
-/// One test, because real programs have a single folder of plug-ins, set at compile time.
+/// A single test, because real programs have one plug-in folder, fixed at compile time.
 #[test]
 fn exec_plugins_are_objects_of_the_bus() {
     let mut bus =
         Bus::start(PLUGIN, &[("test.plug", LIST), ("test.broken", "{"), ("test.empty", "{}")]);
-    the_methods_are_those_it_lists(&bus);
-    arguments_go_in_as_they_came(&bus);
-    the_output_is_the_answer(&bus);
-    a_call_ends_in_time(&bus);
-    others_are_answered_meanwhile(&bus);
-    reloading_asks_again(&mut bus);
+    publishes_the_listed_methods(&bus);
+    passes_arguments_unchanged(&bus);
+    answers_with_the_output(&bus);
+    a_call_times_out(&bus);
+    answers_other_calls_during_a_slow_one(&bus);
+    lists_methods_again_on_reload(&mut bus);
 }
 
-fn the_methods_are_those_it_lists(bus: &Bus) {
+fn publishes_the_listed_methods(bus: &Bus) {
     let [Entry { methods, .. }] = &bus.list("test.plug")[..] else { panic!("it is published") };
     let echo = json!({"text": 3, "flag": 7, "count": 5, "byte": 7, "long": 4, "share": 8,
         "list": 1, "table": 2, "ubus_rpc_session": 3});
@@ -57,7 +57,7 @@ fn the_methods_are_those_it_lists(bus: &Bus) {
     assert_eq!(bus.call("test.plug", "other", &json!({})), Err(Status::MethodNotFound));
 }
 
-fn arguments_go_in_as_they_came(bus: &Bus) {
+fn passes_arguments_unchanged(bus: &Bus) {
     let args = json!({"text": "ä\"\n'", "flag": false, "count": -5,
         "long": 9_007_199_254_740_993_i64, "share": 0.25, "list": [1, "x", [true]],
         "table": {"a": {"b": 1}},
@@ -73,7 +73,7 @@ fn arguments_go_in_as_they_came(bus: &Bus) {
     assert_eq!(long(70_000), Err(Status::InvalidArgument), "only a pipe's worth goes in");
 }
 
-fn the_output_is_the_answer(bus: &Bus) {
+fn answers_with_the_output(bus: &Bus) {
     let all = json!({"t": true, "n": null, "i": -1, "l": 4_294_967_296_i64, "d": 2.5, "s": "ö",
         "a": [1, {"x": "y"}], "o": {"p": []}});
     assert_eq!(bus.printed(&all.to_string()), Ok(all));
@@ -92,7 +92,7 @@ fn the_output_is_the_answer(bus: &Bus) {
     assert_eq!(bus.call("test.plug", "mask", &json!({})), Ok(json!({"mask": "0077"})));
 }
 
-fn a_call_ends_in_time(bus: &Bus) {
+fn a_call_times_out(bus: &Bus) {
     let start = Instant::now();
     let answer = bus.call("test.plug", "hang", &json!({}));
     assert_eq!(answer, Err(Status::NoData), "as when a plugin says nothing");
@@ -102,7 +102,7 @@ fn a_call_ends_in_time(bus: &Bus) {
     within(|| bus.killed());
 }
 
-fn others_are_answered_meanwhile(bus: &Bus) {
+fn answers_other_calls_during_a_slow_one(bus: &Bus) {
     std::thread::scope(|scope| {
         let slow = scope.spawn(|| bus.call("test.plug", "wait", &json!({})));
         std::thread::sleep(Duration::from_millis(100));
@@ -113,7 +113,7 @@ fn others_are_answered_meanwhile(bus: &Bus) {
     });
 }
 
-fn reloading_asks_again(bus: &mut Bus) {
+fn lists_methods_again_on_reload(bus: &mut Bus) {
     bus.install(PLUGIN, "test.more", r#"{"echo": {}}"#);
     assert!(bus.list("test.more").is_empty(), "not yet");
     std::fs::remove_file(bus.plugins.join("test.plug")).unwrap();

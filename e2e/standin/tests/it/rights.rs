@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use standin::broker::{Acl, Broker, Deed, Peer};
+use standin::broker::{Acl, Broker, Operation, Peer};
 use standin::session::{self, Accounts, Grants, NOBODY, Sessions, password_matches};
 use ubus::{Attribute, Blobmsg, Frame, Kind, Map, Status};
 
@@ -63,7 +63,7 @@ fn a_login_is_granted_the_groups_of_its_lists() {
     let login = |user: &str, lists: &str| {
         format!("config login\n\toption username '{user}'\n\toption password ''\n{lists}")
     };
-    // libuci drops an empty option, so the login is ignored.
+    // libuci drops empty options, which would disable this login.
     let open = |user: &str, lists: &str| login(user, lists).replace("''", "'$p$open'");
     let rpcd = open("all", "\tlist read '*'\n\tlist read '! b*'\n\tlist write 'a'\n")
         + &open("writer", "\tlist write 'b'\n")
@@ -149,20 +149,20 @@ fn a_client_that_is_not_root_needs_a_right() {
     let folder = folder("acl", &[("fastpath.json", FASTPATH)]);
     let acl = Acl::read(&folder);
     let daemon = peer(900, "fastpath");
-    for (name, deed, allowed) in [
-        ("uci", Deed::Call("get"), true),
-        ("uci", Deed::Call("set"), false),
-        ("network.interface", Deed::Call("dump"), true),
-        ("session", Deed::Call("login"), false),
-        ("fastpath", Deed::Publish, true),
-        ("fastpath2", Deed::Publish, false),
-        ("network.interface", Deed::Subscribe, true),
-        ("ubus.object.add", Deed::Listen, true),
-        ("anything", Deed::Send, false),
+    for (name, operation, allowed) in [
+        ("uci", Operation::Call("get"), true),
+        ("uci", Operation::Call("set"), false),
+        ("network.interface", Operation::Call("dump"), true),
+        ("session", Operation::Call("login"), false),
+        ("fastpath", Operation::Publish, true),
+        ("fastpath2", Operation::Publish, false),
+        ("network.interface", Operation::Subscribe, true),
+        ("ubus.object.add", Operation::Listen, true),
+        ("anything", Operation::Send, false),
     ] {
-        assert_eq!(acl.allows(&daemon, name, deed), allowed, "{name} {deed:?}");
-        assert!(acl.allows(&peer(0, "root"), name, deed), "root: {name} {deed:?}");
-        assert!(!acl.allows(&peer(901, "other"), name, deed), "other: {name} {deed:?}");
+        assert_eq!(acl.allows(&daemon, name, operation), allowed, "{name} {operation:?}");
+        assert!(acl.allows(&peer(0, "root"), name, operation), "root: {name} {operation:?}");
+        assert!(!acl.allows(&peer(901, "other"), name, operation), "other: {name} {operation:?}");
     }
     std::fs::remove_dir_all(folder).unwrap();
 }

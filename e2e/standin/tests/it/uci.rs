@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! UCI files and changes, and calls of the `uci` object that were not recorded.
+//! UCI files, delta files, and calls of `uci` that the recordings do not cover.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -11,7 +11,7 @@ use standin::uci::{Command, Delta, Package, Store, Uci, Value};
 use ubus::{Map, Status};
 
 fn value() -> impl Strategy<Value = String> {
-    // Includes characters that complicate quoting.
+    // Characters that need quoting.
     "[a-z'\"\\\\#; \t\n=.é]{1,12}"
 }
 
@@ -60,13 +60,13 @@ fn delta() -> impl Strategy<Value = Delta> {
 
 proptest! {
     #[test]
-    fn a_file_is_read_back_as_it_was_written(package in package()) {
+    fn an_exported_file_parses_to_the_same_package(package in package()) {
         let text = package.export();
         prop_assert_eq!(Package::parse("test", &text).unwrap(), package);
     }
 
     #[test]
-    fn a_change_is_read_back_as_it_was_written(deltas in prop::collection::vec(delta(), 0..8)) {
+    fn a_delta_file_parses_to_the_same_changes(deltas in prop::collection::vec(delta(), 0..8)) {
         let lines: String = deltas.iter().map(|delta| delta.line("test")).collect();
         prop_assert_eq!(Delta::parse_all("test", &lines), deltas);
     }
@@ -140,7 +140,7 @@ fn anonymous_sections_get_the_names_of_libuci() {
     assert!(names[3].starts_with("cfg04"));
 }
 
-/// The object on temporary files, called without a session like by a program on the router.
+/// The object on temporary files, called without a session like by local programs.
 struct Bench {
     folder: PathBuf,
     uci: Uci,
@@ -175,7 +175,7 @@ impl Bench {
         answer.map(Json::Object)
     }
 
-    /// Calls as the default session, which may change the file here.
+    /// Calls with the default session, which may write the file here.
     fn web(&mut self, method: &str, mut args: Json) -> Result<Json, Status> {
         args["ubus_rpc_session"] = json!(standin::session::NOBODY);
         self.call(method, args)
@@ -302,9 +302,8 @@ fn sessions_do_not_see_each_others_changes() {
     assert_eq!(bench.call("get", get).unwrap(), json!({"value": "two"}));
 }
 
-/// Like rpcd, calls without a session use libuci's own folder.
 #[test]
-fn changes_staged_by_a_shell_are_visible_only_without_a_session() {
+fn changes_of_a_shell_are_visible_only_without_a_session() {
     let mut bench = Bench::new("shell");
     std::fs::create_dir_all(bench.folder.join("staged")).unwrap();
     std::fs::write(bench.folder.join("staged/test"), "test.two.name='shell'\n").unwrap();
@@ -332,7 +331,7 @@ fn an_apply_is_rolled_back_at_its_timeout_or_on_request() {
     assert_eq!(bench.text(), TEXT);
     assert_eq!(bench.uci.take_changed(), ["test", "test"], "of the change and of its end");
 
-    // The session keeps the change, and can apply it again.
+    // The session keeps the change after the rollback.
     bench.web("apply", apply()).unwrap();
     assert!(bench.text().contains("'new'"));
     bench.web("rollback", json!({})).unwrap();
@@ -359,7 +358,7 @@ fn changes_are_not_restored_to_a_session_without_the_right() {
 }
 
 #[test]
-fn a_missing_folder_of_changes_is_no_error() {
+fn a_missing_delta_folder_means_no_changes() {
     let bench = Bench::new("nowhere");
     let folder = &bench.folder;
     let store = Store {

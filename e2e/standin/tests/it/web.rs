@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Behaviour of the web server that was not recorded: many clients, malformed input, files.
+//! Behaviour of the web server that the recordings do not cover: load, malformed input, files.
 
 use std::io::{BufReader, Read, Write};
 use std::net::TcpStream;
@@ -14,7 +14,7 @@ fn get(router: &Router, path: &str, headers: &str) -> Answer {
     send(&router.address, &request("GET", path, headers, ""))
 }
 
-/// As in uhttpd 7b1bec4, a subscriber that disconnects uses up a connection of the web server.
+/// uhttpd 7b1bec4 leaks the connection of a subscriber that disconnects.
 #[test]
 fn connections_of_disconnected_subscribers_stay_counted() {
     let router = Router::start();
@@ -36,7 +36,7 @@ fn connections_of_disconnected_subscribers_stay_counted() {
 fn connections_beyond_the_limit_are_refused_until_others_end() {
     let router = Router::start();
     let idle: Vec<TcpStream> = (0..100).map(|_| connect(&router.address)).collect();
-    // Connections are accepted in order, so when the last one answers all others count.
+    // Connections are accepted in order, so an answer to the last one means that all are counted.
     let mut last = idle.last().unwrap();
     last.write_all(request("GET", "/", "", "").as_bytes()).unwrap();
     assert_eq!(read(&mut BufReader::new(last), 1).status, "HTTP/1.1 200 OK");

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Replays messages of the real `ubus` client to ubusd: the stand-in must answer each like ubusd,
-//! except for the ids that every bus generates.
+//! Replays recorded messages from the real `ubus` client to ubusd. The stand-in must answer like
+//! ubusd, apart from generated ids.
 
 use std::collections::BTreeMap;
 use std::io::{Read, Write};
@@ -12,7 +12,7 @@ use crate::support::{demo, router::Router};
 use serde_json::Value;
 use ubus::{Attribute, Blobmsg, Decoder, Frame, Kind};
 
-/// Objects of rpcd's plug-ins, procd and netifd in the recording.
+/// Recorded objects of rpcd's plug-ins, procd and netifd, which the tests ignore.
 const OTHERS: [&str; 9] = [
     "file",
     "log",
@@ -30,8 +30,8 @@ fn hex(text: &str) -> Vec<u8> {
     (0..text.len()).step_by(2).map(digits).collect()
 }
 
-/// Returns the frames of a recorded connection with their direction. Joins reads of one direction,
-/// because a frame may be split over several reads.
+/// Returns the frames of a recorded connection with their direction. Joins consecutive reads,
+/// because a frame may span several.
 fn recorded(name: &str) -> Vec<(bool, Frame)> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/contracts/ubus-wire").join(name);
     let text = std::fs::read_to_string(path).unwrap();
@@ -49,7 +49,7 @@ fn recorded(name: &str) -> Vec<(bool, Frame)> {
     frames
 }
 
-/// Recorded ids with ours.
+/// Maps recorded ids to ours.
 #[derive(Default)]
 struct Ids(BTreeMap<u32, u32>);
 
@@ -73,7 +73,7 @@ impl Ids {
         }
     }
 
-    /// Translates the object id in the data of an event.
+    /// Translates object ids in the data of an event.
     fn translate_data(&self, data: &Blobmsg) -> Blobmsg {
         let mut map = data.decode().unwrap();
         for key in ["object", "id"] {
@@ -85,7 +85,7 @@ impl Ids {
         Blobmsg::encode(&map).unwrap()
     }
 
-    /// Pairs the ids of two equivalent frames.
+    /// Maps the ids of a recorded frame to those of our equivalent one.
     fn learn(&mut self, recorded: &Frame, ours: &Frame) {
         let ids = |frame: &Frame| {
             [Some(frame.peer), frame.object_id(), frame.object_type(), frame.target()]
@@ -132,8 +132,8 @@ fn play(name: &str, router: &Router) {
             let got = bus.next();
             ids.learn(&frame, &got);
             let wanted = ids.translate(&frame);
-            // The number of a notification depends on all previous ones, and our object requests no
-            // acknowledgement.
+            // Ignore the sequence number, which depends on all earlier notifications, and the
+            // missing request for an acknowledgement.
             let got = if frame.kind == Kind::Invoke {
                 let mut attributes = got.attributes;
                 attributes.retain(|attribute| *attribute != Attribute::NoReply(true));
@@ -150,7 +150,7 @@ fn play(name: &str, router: &Router) {
 fn the_recorded_client_gets_the_recorded_answers() {
     let router = Router::start();
     let demo = demo::publish(router.socket.clone(), false);
-    // The last recording calls quit.
+    // The last recording calls `quit`.
     for number in 2..=13 {
         play(&format!("{number:03}.json"), &router);
     }

@@ -1,9 +1,9 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
 -- exporter.lua COLLECTOR ANSWER [GLOBAL]: runs a collector with the globals of
--- prometheus-node-exporter-lua: `metric`, and either the file `out` or, in older versions, the
--- function `output`. Prints labels and values verbatim, and an error only ends the collector, as in
--- the original. The module `ubus` answers `fastpath metrics` with the Lua table in file ANSWER, or
--- fails without it.
+-- prometheus-node-exporter-lua: `metric`, and the file `out` or the function `output` of older
+-- versions. Like the original, prints labels and values verbatim, and survives errors of the
+-- collector. Module `ubus` answers `fastpath metrics` with the Lua table in file ANSWER, or fails
+-- without the file.
 
 local collector, answer = arg[1], arg[2]
 local connection = {}

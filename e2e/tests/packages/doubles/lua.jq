@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Prints JSON as a Lua file that returns it.
+# Converts JSON to a Lua file that returns the value.
 def lua:
     if type == "object" then
         "{" + (to_entries | map("[" + (.key | tojson) + "]=" + (.value | lua)) | join(",")) + "}"

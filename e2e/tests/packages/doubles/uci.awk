@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-# uci's command line, for tests. Until a commit, changes are staged as a whole file in /tmp/.uci.
-# Files are written in uci's format. Values have one line; unnamed sections are called cfgNN by
-# their position when they were read.
+# Command line of uci, for tests. Uncommitted changes are staged as complete files in /tmp/.uci.
+# Values have one line; unnamed sections are called cfgNN by their position.
 
 function fail(why) {
     if (!quiet) print "uci: " why > "/dev/stderr"
@@ -14,7 +13,7 @@ function exists(file,   line, is) {
     return is
 }
 
-# Removes the first word from `rest` and returns it unquoted.
+# Removes the first word from `rest` and returns it without quotes.
 function word(   first, end) {
     sub(/^[ \t]+/, "", rest)
     first = substr(rest, 1, 1)
@@ -81,7 +80,7 @@ function load(p,   file, line, s, o, first) {
     return loaded[p]
 }
 
-# Returns the name of @TYPE[N], or "" if it does not exist.
+# Returns the name of section @TYPE[N], or "" if there is none.
 function resolve(p, s,   kind, n, i, found) {
     if (s !~ /^@/) return s
     kind = s
@@ -95,7 +94,7 @@ function resolve(p, s,   kind, n, i, found) {
     return n in found && n > 0 ? found[n] : ""
 }
 
-# Splits PACKAGE.SECTION.OPTION=VALUE; returns false for an unknown package.
+# Splits PACKAGE.SECTION.OPTION=VALUE. Returns false for an unknown package.
 function parse(text,   parts, n, key) {
     key = text
     given = index(text, "=") > 0
@@ -129,7 +128,6 @@ function get() {
     print o == "" ? type[p, s] : list_of(p, s, o, "")
 }
 
-# Returns the name of a section in `show`.
 function shown(s,   i, n) {
     if (cryptic || !((p, s) in unnamed)) return s
     for (i = 1; order[p, i] != s; i++)
@@ -151,7 +149,6 @@ function show(   i) {
     else for (i = 1; i <= count[p]; i++) show_section(order[p, i])
 }
 
-# Setting an empty value removes the option.
 function set() {
     if (!parse(arg)) return
     if (o == "" && !((p, s) in type)) new_section(p, s, v)
@@ -258,7 +255,7 @@ function carry_out(verb) {
     else fail("the tests' uci does not know: " verb)
 }
 
-# Returns a word that may contain quotes: set a.b.c='d e'.
+# Returns the next word, which may contain quotes: set a.b.c='d e'.
 function batch_word(   text, first, end) {
     sub(/^[ \t]+/, "", rest)
     while (rest != "" && rest !~ /^[ \t]/) {
@@ -283,7 +280,7 @@ BEGIN {
     }
     arg = ARGV[i + 1]
     arg2 = ARGV[i + 2]
-    # Leave only standard input to read.
+    # Keep awk from reading the arguments as files.
     ARGC = 1
     if (ARGV[i] != "batch") {
         carry_out(ARGV[i])

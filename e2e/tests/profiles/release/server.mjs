@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // server.mjs FOLDER [CUT]: serves FOLDER; prints its port, then each request with its range.
-// Answers that start at byte 0 end after CUT bytes.
+// Truncates answers from byte 0 to CUT bytes.
 import { readFileSync, existsSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { join } from 'node:path';

@@ -1,17 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// document.mjs FILE TABLE GATEWAY OURS SHOWN [renew]: compares facts from stdin with the table of
+// document.mjs FILE TABLE GATEWAY OURS SHOWN [renew]: compares facts from stdin with the table in
 // FILE between `<!-- access TABLE -->` and `<!-- /access -->`, or rewrites the table.
 //
-// A fact is a line `subject TAB item TAB result…`. The table groups items of a subject with equal
-// results. It leaves out facts with only `no` results, unless the subject matches OURS or SHOWN.
-// With GATEWAY `openwrt` the facts must equal the table. With `lab`, only subjects that match OURS
-// must be equal; others may be missing or grant less, but not more, as the lab lacks programs.
-// `<!-- access TABLE openwrt -->` marks a table that was renewed on OpenWrt; a table without that
-// mark is always compared exactly.
+// A fact is `subject TAB item TAB result…`. Table rows group the items of a subject with equal
+// results. Facts with only `no` are omitted unless OURS or SHOWN matches the subject.
+// With GATEWAY `openwrt`, facts and table must be equal. With `lab`, which lacks some programs,
+// other subjects than OURS may be missing or have fewer rights. A table marked `<!-- access TABLE
+// openwrt -->` was generated on OpenWrt; an unmarked table must always be equal.
 
 import { readFileSync, writeFileSync } from 'node:fs';
 
-/** Exit status of a skipped test. */
 const SKIP = 77;
 const [file, table, gateway, own, display, renew] = process.argv.slice(2);
 const exact = gateway === 'openwrt';
@@ -38,7 +36,6 @@ const listed = (cell) => [...cell.matchAll(/`([^`]+)`/g)].map(([, name]) => name
 const key = (subject, item) => `${subject}\t${item}`;
 const refused = (results) => results.every((result) => result === 'no');
 
-/** Documented results by subject and item. */
 const said = new Map();
 for (const line of lines.slice(2)) {
   const [subject, items, ...results] = cells(line);
@@ -53,7 +50,7 @@ for (const line of readFileSync(0, 'utf8').split('\n').filter(Boolean)) {
 }
 if (seen.size === 0) throw new Error(`no facts for ${table}`);
 
-/** Returns whether `more` includes every right of `less`. */
+/** Returns whether `more` includes all rights in `less`. */
 function within(less, more) {
   const rights = (result) => (result === 'no' ? [] : result.replace('asked', 'yes').split(', '));
   return less.every((result, at) => {
@@ -71,7 +68,7 @@ function differences() {
   let absent = 0;
   for (const id of new Set([...seen.keys(), ...said.keys()])) {
     const got = seen.get(id);
-    // A table without the mark was written on the lab's gateway, so its rights must be equal.
+    // Unmarked tables were generated in the lab, so their rights must be equal.
     const alike = mark === undefined && got !== undefined && said.has(id);
     const strict = exact || isOurs(id) || alike;
     const wanted = said.get(id) ?? (isOurs(id) ? undefined : none);
@@ -94,7 +91,7 @@ function differences() {
   return found.length;
 }
 
-/** Returns the rows. On the lab's gateway, keeps OpenWrt's rows except for our objects. */
+/** Returns the table's rows. In the lab, keeps OpenWrt's rows of foreign objects. */
 function rows() {
   const kept = [...said].filter(([id]) => mark !== undefined && !exact && !isOurs(id));
   const fresh = [...seen].filter(

@@ -1,13 +1,12 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Runs on the gateway, with the shell of Debian or OpenWrt:
-#   files.sh list as root, prints the files and folders to try: all in important folders, elsewhere
-#                    those not owned by root, writable by others, or not readable by all
-#   files.sh try     reads such lines from stdin; prints each path and the user's rights
-#   files.sh processes NAME=PID…    does the same for files in /proc of these processes
+# Runs on the gateway, in the shell of Debian or OpenWrt:
+# files.sh list — run by root: prints the files and folders to test: everything in important
+# folders, and elsewhere those not owned by root, world-writable, or not world-readable
+# files.sh try — reads such paths from stdin; prints each with the user's rights
+# files.sh processes NAME=PID… — the same for files in /proc of these processes
 
 list() {
-    # Important folders, with all of their files.
     for folder in /etc/config /etc/fastpath /etc/dropbear /var/run /var/log /var/lib/fastpath \
         /tmp /sys/fs/bpf/fastpath; do
         [ ! -d "$folder" ] || find "$folder/" ! -type l
@@ -24,12 +23,12 @@ list() {
     done
 }
 
-# read_file PATH, append PATH: succeed if the file can be opened; nothing is written. Uses only the
-# shell, because a machine of the lab starts few programs per second.
+# read_file PATH, append PATH: succeed if the file can be opened; neither changes it. Only shell
+# built-ins, because machines of the lab start few programs per second.
 read_file() { { :; } <"$1"; }
 append() { { :; } >>"$1"; }
 create() { { :; } >"$1/.e2e" && rm -f "$1/.e2e"; }
-# Some files in /proc can be opened but not read.
+# Opening is not enough: some files in /proc open but fail to read.
 first_line() {
     line=
     IFS= read -r line <"$1" || [ -n "$line" ]
@@ -46,7 +45,7 @@ attempt() {
         ! read_file "$1" || rights="read"
         ! append "$1" || rights="${rights:+$rights, }write"
     else
-        # The path has disappeared, or is a socket.
+        # The path has vanished or is a socket.
         return 0
     fi
     printf '%s\t%s\n' "$1" "${rights:-no}"
@@ -63,7 +62,7 @@ case $1 in
                 rights=no
                 case $file in
                     */) ! enter "$path" || rights=enter ;;
-                    # The start of the address space is not mapped, so a read would fail.
+                    # Reads at the unmapped address 0 would fail.
                     mem) ! read_file "$path" || rights="read" ;;
                     *) ! first_line "$path" || rights="read" ;;
                 esac

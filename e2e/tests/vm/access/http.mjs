@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// http.mjs URL WHAT SESSION…: tries access over HTTP with each session, and prints lines `subject
-// TAB item TAB result…` with a result per session. WHAT:
+// http.mjs URL WHAT SESSION…: tests access over HTTP with each session and prints lines `subject
+// TAB item TAB result…`, one result per session. WHAT:
 //   methods    every method of every object on ubus: yes, no, or asked (see HARMFUL)
 //   packages   the configurations named on stdin: read, write
 //   masked     the same through fastpath.change, which masks secrets: read
@@ -12,10 +12,10 @@ import { readFileSync } from 'node:fs';
 const [url, what, ...sessions] = process.argv.slice(2);
 const LIMIT_MS = 600 * Number(process.env['PACE'] ?? 100);
 const DENIED = -32002;
-/** UBUS_STATUS_PERMISSION_DENIED, a refusal by the method itself. */
+/** UBUS_STATUS_PERMISSION_DENIED: the method itself refuses. */
 const PERMISSION = 6;
 
-/** Arguments that make methods fail after the access check, where they would otherwise act. */
+/** Arguments with which methods pass the access check but do nothing. */
 const ARGUMENTS = {
   'fastpath *': { e2e: 1 },
   'fastpath.access hash': { password: 1 },
@@ -27,8 +27,7 @@ const ARGUMENTS = {
 };
 
 /**
- * Methods that act without arguments. Asks rpcd for the right, and calls a method only if the right
- * is missing.
+ * Methods that would act without arguments. Called only if rpcd denies the right.
  */
 const HARMFUL = {
   luci: ['setBlockDetect', 'setInitAction', 'setLocaltime', 'setPassword', 'setUmount'],
@@ -36,14 +35,13 @@ const HARMFUL = {
   'network.interface.*': ['down', 'prepare', 'remove', 'renew', 'up'],
   'network.wireless': ['down', 'reconf', 'up'],
   'rpc-sys': ['factory', 'reboot', 'upgrade_start'],
-  // These act on the calling session.
+  // Would act on the calling session.
   session: ['destroy', 'revoke', 'unset'],
   service: ['delete', 'signal', 'update_complete', 'update_start'],
   system: ['reboot', 'sysupgrade', 'watchdog'],
   uci: ['apply', 'reload_config'],
 };
 
-/** One object represents all objects of its kind. */
 const KINDS = [
   [/^network\.interface\..*/, 'network.interface.*'],
   [/^hostapd\..*/, 'hostapd.*'],
@@ -65,7 +63,7 @@ async function called(session, object, method, args) {
     throw new Error(`${object} ${method}: ${JSON.stringify(error)}`);
   }
   const refused = error !== undefined || result[0] === PERMISSION;
-  // Our objects report a refusal in their answer. `login` also does so for a wrong password.
+  // Our objects report refusals in the answer; `login` also reports a wrong password that way.
   const own = method !== 'login' && result?.[1]?.error?.code === 'denied';
   return refused || own ? 'no' : 'yes';
 }
@@ -83,13 +81,13 @@ async function outcome(session, object, kind, method) {
   return called(session, object, method, args);
 }
 
-/** Prints a line; `attempt` returns the result for a session. Sessions run in parallel. */
+/** Prints a line with one result per session. Sessions are tested in parallel. */
 async function report(subject, item, attempt) {
   const results = await Promise.all(sessions.map(attempt));
   console.log([subject, item, ...results].join('\t'));
 }
 
-/** Returns the names of the allowed calls, given as NAME: [object, method, arguments]. */
+/** Returns the names of the permitted calls, given as NAME: [object, method, arguments]. */
 async function rights(session, calls) {
   const granted = [];
   for (const [name, call] of Object.entries(calls)) {
@@ -111,7 +109,7 @@ async function methods() {
   }
 }
 
-/** Writes to a section that does not exist, which changes nothing. */
+/** The section does not exist, so the write changes nothing. */
 const onPackage = (config) => ({
   read: ['uci', 'get', { config }],
   write: ['uci', 'set', { config, section: 'e2e_none', values: { e2e: '1' } }],

@@ -1,12 +1,11 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Measures access rights on the gateway and compares them with the tables of docs/ACCESS.md.
-# UPDATE_GOLDEN=1 writes the tables: all rows with OpenWrt's userland (lab --root), and without the
-# rows of OpenWrt's objects on the lab's own gateway.
+# Compares access rights with the tables of docs/ACCESS.md. UPDATE_GOLDEN=1 rewrites the tables: all
+# rows on OpenWrt's userland (lab --root), otherwise all but OpenWrt's objects.
 
-# as_documented TABLE OURS [SHOWN]: compares the facts in $RUN/access.seen with the table. OURS is a
-# pattern of subjects that are equal on both kinds of gateway, SHOWN one of subjects that are listed
-# even without any right.
+# as_documented TABLE OURS [SHOWN]: compares the facts in $RUN/access.seen with the table. Subjects
+# that match OURS must be equal in the lab and on OpenWrt; those that match SHOWN are listed even
+# without rights.
 as_documented() {
     local gateway=lab status=0 seen=$RUN/access.seen
     ! is_openwrt || gateway=openwrt
@@ -20,17 +19,17 @@ as_documented() {
     esac
 }
 
-# Users of processes other than root, in the order of the tables' columns.
+# Users of processes other than root, in the order of the columns.
 USERS="fastpath fastpath-rules suricata nobody"
 
-# as_user NAME: prints a command prefix that runs a program with that user's rights: groups and
-# capabilities from procd's parameters and ujail's files.
+# as_user NAME: prints a command prefix that gives a program the groups and capabilities of that
+# user's service, as set by procd and ujail.
 as_user() {
     local group=$1 capabilities=-all
     case $1 in
         fastpath) capabilities=-all,+net_admin ;;
         suricata)
-            # The daemon may connect to Suricata's command socket through this group.
+            # The daemon connects to Suricata's command socket through this group.
             group=fastpath
             capabilities=-all,+net_admin,+net_raw,+sys_nice,+ipc_lock
             ;;
@@ -40,8 +39,8 @@ as_user() {
         "--bounding-set=$capabilities --inh-caps=$capabilities --ambient-caps=$capabilities"
 }
 
-# for_each_user COMMAND…: runs COMMAND for each user; its output is `subject TAB item TAB result`.
-# Joins the results of all users in one line, with `no` for a missing one.
+# for_each_user COMMAND…: runs COMMAND for each user, which prints `subject TAB item TAB result`,
+# and joins the results per item; missing results become `no`.
 for_each_user() {
     local user
     for user in $USERS; do
@@ -64,7 +63,6 @@ for_each_user() {
         }'
 }
 
-# sessions: prints the ids of nobody, a viewer, a viewer inside LuCI, and an administrator.
 sessions() {
     echo "$NOBODY $(session viewer look) $(session luci-viewer look) $(session root fastpath)"
 }

@@ -1,22 +1,22 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # shellcheck disable=SC2034 # the tests use the names
-# Valid and invalid rule archives that the ISP serves as http://203.0.113.1/rules/NAME.
+# Valid and invalid rule archives at http://203.0.113.1/rules/NAME on the ISP's server.
 
 RULES_URL=http://203.0.113.1/rules
-# Checksums must come over TLS, because an attacker who changes an archive could change them, too.
+# Checksums over TLS: an attacker who changes an archive could also change its checksum.
 SUMS_URL=https://lab.example/rules
-# Numbers of the rules in the valid archives, which match /mark-1.txt and /mark-2.txt.
+# Rules of the valid archives; they match /mark-1.txt and /mark-2.txt.
 MARK_1=9000001
 MARK_2=9000002
 
-# mark_rule NUMBER: prints a rule that drops an answer with fastpath-mark-NUMBER.
+# mark_rule NUMBER: prints a rule that drops answers with fastpath-mark-NUMBER.
 mark_rule() {
     printf 'drop http any any -> any any (msg:"mark %s"; flow:established,to_client; %s %s)\n' \
         "$1" "http.response_body; content:\"fastpath-mark-$1\";" "sid:900000$1; rev:1;"
 }
 
-# bomb: makes, once, an archive of a few MB that unpacks to two GiB of comments.
+# bomb: creates an archive of a few MB that unpacks to 2 GiB of comments, unless it exists.
 bomb() {
     local bomb=$IMAGES/bomb.tar.gz
     [ -f "$bomb" ] || {
@@ -45,7 +45,7 @@ serve_archives() {
         mkdir -p rules deep
         cp one.rules rules/mark.rules; cp two.rules rules/other.rules
         pack good rules
-        # The same file names with other contents.
+        # Same file names with other contents.
         cp two.rules rules/mark.rules
         pack better rules
         sed "s/content:/kontent:/" one.rules >rules/mark.rules
@@ -66,14 +66,13 @@ serve_archives() {
     peers 'cd /tmp/www/rules; sha256sum bomb.tar.gz >bomb.tar.gz.sha256'
 }
 
-# serve_archive NAME: adds an archive with the rules from stdin.
 serve_archive() {
     peers "mkdir -p /tmp/rules.e2e/$1/rules && cat >/tmp/rules.e2e/$1/rules/mark.rules
         cd /tmp/www/rules && tar -C /tmp/rules.e2e/$1 -czf $1.tar.gz rules
         sha256sum $1.tar.gz >$1.tar.gz.sha256"
 }
 
-# source_of NAME [LINES]: prints a configuration with one rule source and no scheduled updates.
+# source_of NAME [LINES]: prints a configuration with one rule source, without a schedule.
 source_of() {
     printf "
 config update 'update'
@@ -89,7 +88,6 @@ config rules 'lab'
 
 updated() { says ".rules.state == \"$1\"" ips; }
 
-# update STATE: runs an update, and fails unless it ends in that state.
 update() {
     same "started" "$(said .started update-rules)" true
     soon 90 says '.rules.state != "updating"' ips

@@ -1,17 +1,15 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # shellcheck disable=SC2034 # the tests use the names
-# Sends the traffic of `rounds` and captures it at the other ends of the gateway's ports.
+# Sends the traffic of `rounds` and captures it outside the gateway.
 
-# Device and zone of the packets in each capture HOST.DEVICE when they left the gateway. `access`
-# and eth0 of h20 and h11 are the other ends of its ports. wg0 is the inner end of the tunnel,
-# because outside the tunnel packets are encrypted.
+# Egress device and zone of the packets in each capture HOST.DEVICE. Captures are at the far ends of
+# the ports; wg0 is captured inside the tunnel, because outside the packets are encrypted.
 declare -A LEFT_BY=(
     [isp.access]="pppoe-wan wan" [h20.eth0]="br-lan.20 iot" [isp.wg0]="wg0 vpn"
     [h11.eth0]="br-lan.10 lan"
 )
 
-# capture NAME…: starts captures, which `captured` ends.
 capture() {
     local name
     CAPTURES=("$@")
@@ -24,7 +22,7 @@ capture() {
     done
 }
 
-# captured: ends the captures, and sets IN[NAME] to the flows in each.
+# captured: stops the captures and sets IN[NAME] to the flows of each.
 captured() {
     local name
     declare -gA IN=()
@@ -37,7 +35,6 @@ captured() {
     done
 }
 
-# rounds NUMBER ID…: starts these flows in the background.
 rounds() {
     local number=$1 id flows=
     shift
@@ -49,21 +46,21 @@ rounds() {
 }
 rounds_done() { peers '[ -e /tmp/e2e/rounds.done ]'; }
 
-# in_captures ID: prints the captures that contain the flow, with its number of datagrams.
+# in_captures ID: prints the captures that contain the flow, and its number of datagrams there.
 in_captures() {
     local name
     for name in "${!LEFT_BY[@]}"; do sed -n "s/^$1 \([0-9]*\) .*/$name \1/p" <<<"${IN[$name]}"; done
 }
 
-# in_ms MILLISECONDS: scales a time to the speed of this machine.
-in_ms() { echo $(($1 * $(pace) / 100)); }
+# scaled_ms MILLISECONDS: scales a time to this machine's speed.
+scaled_ms() { echo $(($1 * $(pace) / 100)); }
 
-# first FLOW CAPTURE, last FLOW CAPTURE: print the time of a packet in seconds since 1970, 0 if
+# first FLOW CAPTURE, last FLOW CAPTURE: print the packet's Unix time in seconds, or 0 if there is
 # none.
 first() { awk -v id="$1" '$1 == id { at = $3 } END { printf "%.6f", at }' <<<"${IN[$2]}"; }
 last() { awk -v id="$1" '$1 == id { at = $4 } END { printf "%.6f", at }' <<<"${IN[$2]}"; }
 
-# after AT TIME: prints by how many milliseconds TIME is after AT, at least 0.
+# after AT TIME: prints the milliseconds from AT to TIME, at least 0.
 after() {
     awk -v at="$1" -v time="$2" 'BEGIN { printf "%.1f", (time > at ? time - at : 0) * 1000 }'
 }

@@ -1,17 +1,14 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Changes the configuration through `fastpath.change`.
 
-# change SESSION METHOD ARGUMENTS: prints the answer, which may be a refusal.
+# change SESSION METHOD ARGUMENTS: calls fastpath.change and prints the answer or refusal.
 change() { rpc "$1" fastpath.change "$2" "$3" | jq -c '.result[1] // .error // .'; }
 
-# edited SECTION VALUES [CONFIG]: prints edits that set values.
 edited() {
     jq -nc --arg s "$1" --argjson v "$2" --arg c "${3:-network}" \
         '[{config: $c, op: "set", section: $s, values: $v}]'
 }
 
-# guest VLAN: prints edits that add a VLAN with interface and zone.
 guest() {
     jq -nc --arg v "$1" '[
         {config: "network", op: "add", type: "bridge-vlan", id: "vlan",
@@ -22,13 +19,11 @@ guest() {
             values: {name: "guest", network: ["guest"], input: "REJECT", forward: "REJECT"}}]'
 }
 
-# with EDITS [MORE]: prints the arguments of apply and check.
 with() { jq -nc --argjson e "$1" --argjson m "${2:-{\}}" '{edits: $e} + $m'; }
 
-# change_log: prints errors of changes that only the log has.
+# change_log: prints errors of changes from the log.
 change_log() { gw 'cat /var/log/*.log | grep fastpath-change | tail -5; true'; }
 
-# applied SESSION EDITS [MORE]: applies edits and prints the number of the change.
 applied() {
     local answer
     answer=$(change "$1" apply "$(with "$2" "${3:-{\}}")")
@@ -41,7 +36,6 @@ refusal() {
     same "the refusal of $3 $4" "$(jq -r '.error.code // .' <<<"$ANSWER")" "$1"
 }
 
-# schema METHOD ANSWER: checks the answer against the schema.
 schema() {
     node "$VM/answer.mjs" "$TOP/feeds/fastpathd/src/schema" change "$1" <<<"$2" || fail "the schema"
 }
@@ -52,15 +46,13 @@ state_of() {
 state_is() { [ "$(state_of "$1" "$2")" = "$3" ]; }
 waits() { [ "$(change "$1" pending '{}' | jq -r .pending.id)" = "$2" ]; }
 
-# said_of SESSION: prints the values of the files without names of sections and notation.
+# said_of SESSION: prints the configuration's values without section names.
 said_of() {
     change "$1" get '{"configs": ["network", "firewall"]}' |
         jq -c '.configs | map_values(map(del(.section)))'
 }
 
-# keep: saves the files that the tests change.
 keep() { gw 'mkdir -p /run/e2e/kept && cp /etc/config/* /run/e2e/kept/'; }
-# unchanged: succeeds if every file equals the copy that keep saved.
 # shellcheck disable=SC2016 # expanded on the gateway
 unchanged() {
     gw 'for file in /run/e2e/kept/*; do cmp "$file" "/etc/config/${file##*/}" || exit 1; done'

@@ -1,12 +1,11 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Compares the kernel's CPU assignments with the CPU plan.
 
 several_cpus() { [ "$(cpus)" -ge "$1" ] || skip "the gateway has $(cpus) CPU; LAB_SMP=$1"; }
 
 planned() { said "$1" cpu; }
 
-# mask_of LIST: converts 0-1,3 to the kernel's format of rps_cpus, for up to 32 CPUs.
+# mask_of LIST: converts a CPU list like 0-1,3 to the format of rps_cpus, for up to 32 CPUs.
 mask_of() {
     awk -v list="$1" 'BEGIN {
         count = split(list, parts, ",")
@@ -18,7 +17,6 @@ mask_of() {
     }'
 }
 
-# suricata_threads: prints NAME LIST for each thread.
 suricata_threads() {
     # shellcheck disable=SC2016 # expanded on the gateway
     gw 'for task in /proc/'"$(pids Suricata-Main)"'/task/*; do
@@ -28,8 +26,8 @@ suricata_threads() {
     done'
 }
 
-# threads_obey: succeeds if each worker runs on its planned CPU and all other threads on the
-# management set.
+# threads_obey: succeeds if workers run on their planned CPUs and other threads on the management
+# CPUs.
 threads_obey() {
     local threads workers management name list wanted queue=0
     workers=$(planned '.queues | map(.cpu) | join(" ")')
@@ -49,7 +47,6 @@ threads_obey() {
     done <<<"$threads"
 }
 
-# roles_are_apart: fails if a thread of Suricata may run on a forwarding CPU.
 roles_are_apart() {
     local forwarding list
     forwarding=$(planned '[.cpus[] | select(.role == "forwarding") | .cpu] | join(" ")')
@@ -62,7 +59,7 @@ roles_are_apart() {
     done < <(suricata_threads)
 }
 
-# kernel_obeys: succeeds if every interrupt and queue is assigned as planned.
+# kernel_obeys: succeeds if every interrupt and queue has its planned CPUs.
 # shellcheck disable=SC2016 # expanded by jq
 kernel_obeys() {
     local kind one two wanted have
@@ -94,7 +91,6 @@ ${1-}"
     soon 15 says '.active and (.differences | length == 0)' cpu
     soon 5 kernel_obeys
     between "interrupts that are planned" "$(interrupts_planned)" 4 100
-    # Suricata restarts when the plan changes.
     soon 40 threads_obey
     note "$(suricata_threads | tr "\n" ",")"
     roles_are_apart

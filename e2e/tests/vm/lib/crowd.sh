@@ -1,9 +1,8 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Creates many connections as conntrack entries on the gateway: UDP from LAN hosts to the Internet.
-# All have the same protocol and time out after ten minutes.
+# Many connections as conntrack entries: UDP from LAN hosts to the Internet, with a timeout of ten
+# minutes.
 
-# crowd_in NUMBER: adds up to 600,000 connections.
 crowd_in() {
     gw "sysctl -qw net.netfilter.nf_conntrack_max=$(($1 > 60000 ? $1 + 5536 : 65536))
         awk 'BEGIN {

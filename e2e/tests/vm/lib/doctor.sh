@@ -1,9 +1,8 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Runs the doctor on the gateway: causes a defect, finds it, fixes it and checks that it is gone,
-# all in one shell, because starting a shell on the gateway takes longer than a run.
+# Runs the doctor on the gateway in a single shell, which starts more slowly than the doctor runs.
 
-# Checks without a test @finds, because no machine of the lab can have the defect:
+# Checks without a test (@finds), because machines of the lab cannot have the defect:
 # @unbroken:checksum-off: ports of QEMU have no checksum offload that can be switched ([fixed])
 # @unbroken:lro-on: virtio has no LRO ([fixed]); its rx-gro-hw only merges reversibly
 # @unbroken:rx-hash-off: ports of QEMU compute no receive hash ([fixed])
@@ -11,7 +10,7 @@
 # @unbroken:sqm-hardware: emulated ports have no hardware offload, so flowtable-hw is not used
 # @unbroken:hw-tc-off: no emulated port has hw-tc-offload ([fixed])
 
-# Shell functions on the gateway: severity of a check, its fix, and expectations.
+# Shell functions for the gateway: severity, fix and expectations of a check.
 # shellcheck disable=SC2016 # expanded on the gateway
 DOCTOR='
 plugin() { echo "$2" | /usr/libexec/rpcd/fastpath.doctor call "$1"; }
@@ -28,7 +27,7 @@ fixes() {
     said=$(plugin fix "{\"id\":\"$1\"}")
     case $said in *"\"done\":true"*) ;; *) echo "failed: fix of $1: $said"; exit 1 ;; esac
 }
-# unload MODULE…: unloads loaded modules with rmmod, because OpenWrt lacks modprobe -r.
+# unload MODULE…: unloads modules with rmmod, because OpenWrt lacks modprobe -r.
 unload() {
     for module; do ! grep -q "^$module " /proc/modules || rmmod $module; done
 }
@@ -44,7 +43,7 @@ soon() {
 }
 '
 
-# doctor SCRIPT: runs a script on the gateway with these functions until its first failure.
+# doctor SCRIPT: runs SCRIPT with these functions on the gateway, up to the first failure.
 doctor() {
     local said status=0
     said=$(gw "$DOCTOR
@@ -55,7 +54,6 @@ $1") || status=$?
     return "$status"
 }
 
-# change_confirmed ID: applies and confirms a fix that is a change of settings.
 change_confirmed() {
     local answer id
     answer=$(gw "echo '{\"id\":\"$1\",\"seconds\":60}' |

@@ -1,16 +1,14 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # shellcheck disable=SC2034 # the tests use the names
-# The eBPF engine, and a trace of the gateway's kernel: events and all calls that change the
-# programs' maps, with the kernel's timestamps.
+# The eBPF engine, and a kernel trace of the gateway: events and changes of the programs' maps with
+# timestamps.
 
-# engine_ebpf: switches to ebpf and waits until it is in force on all ports.
 engine_ebpf() {
     gw fastpathctl engine ebpf >/dev/null
     soon 5 says '.engine.active == "ebpf"' status
 }
 
-# ebpf_at auto|tcx|clsact|xdp-generic: switches to ebpf with the programs at that hook.
 ebpf_at() {
     configure <<END
 config fastpath 'main'
@@ -24,40 +22,36 @@ END
 # engine_at flowtable|auto|tcx: switches to the flowtable, or to ebpf at that hook.
 engine_at() { if [ "$1" = flowtable ]; then use flowtable; else ebpf_at "$1"; fi; }
 
-# exits NAME: prints the number of packets with that verdict; the daemon reads it once a second.
+# exits NAME: prints the packets with that exit reason. The daemon reads them every second.
 exits() { said ".exits[] | select(.exit == \"$1\") | .packets" ebpf; }
 
-# exits_reach WORD NUMBER: succeeds once that verdict has at least NUMBER packets.
 exits_reach() {
     local now
     now=$(exits "$1")
     [ "$now" -ge "$2" ] || { echo "$now"; return 1; }
 }
 
-# paths: prints a line with the path of every flow.
 paths() {
     flows | jq -r '[.proto, .src, .sport, .dst, .dport, .path, .reason, .state] | join(" ")'
 }
 
-# kernel_saw PORT: prints the packets of the connection that conntrack counted in both directions.
+# kernel_saw PORT: prints the packets that conntrack has counted in both directions.
 kernel_saw() {
     conntrack_of "$1" | grep -oE 'packets=[0-9]+' | cut -d = -f 2 | xargs | tr ' ' + |
         { read -r sum; echo $((sum)); }
 }
 
-# kernel_took PORT: prints the bytes that conntrack counted.
+# kernel_took PORT: prints the bytes that conntrack has counted.
 kernel_took() { conntrack_bytes "$1" | { read -r up down && echo $((up + down)); }; }
 
-# carried_from PORT: starts counting a download of h10 that is offloaded now.
-#
-# The bytes on the slow path before that depend on the speed of machine and sender, and packet sizes
-# on merging, so only bytes from now on are compared.
+# carried_from PORT: starts measuring a download of h10 that is now offloaded. Earlier slow-path
+# bytes are excluded, because they depend on the machine's speed.
 carried_from() {
     TOOK=$(kernel_took "$1")
     HAD=$(received "$1")
 }
 
-# carried_to PORT BYTES: fails unless BYTES have arrived, with almost none of them on the slow path.
+# carried_to PORT BYTES: fails unless BYTES have arrived, almost none of them by the slow path.
 carried_to() {
     local later=$(($2 - HAD))
     between "bytes that arrived once it was carried" "$later" $(($2 / 10)) "$2"
@@ -66,13 +60,13 @@ carried_to() {
 }
 
 TRACING=/sys/kernel/tracing
-# Groups of rtnetlink (RTNLGRP_*).
+# rtnetlink groups (RTNLGRP_*).
 LINK=1
 NEIGHBOUR=3
 ROUTE=7
 ROUTE6=11
 
-# watch: starts the trace. Ports are at byte 8 of IPv4 keys and at byte 32 of IPv6 keys.
+# watch: starts the trace. IPv4 keys have ports at byte 8, IPv6 keys at byte 32.
 watch() {
     local ports='a=+8(%si):x16 b=+10(%si):x16 c=+32(%si):x16 d=+34(%si):x16'
     gw test -d $TRACING || skip "this kernel has no tracefs"
@@ -88,19 +82,19 @@ watch() {
         echo >trace; echo 1 >events/e2e/enable"
 }
 
-# watched: prints lines of time in seconds, `s` (packet) or `.` (process), event, and details.
+# watched: prints lines of time in seconds, context (`s` softirq, `.` process), event, details.
 watched() {
     gw "cat $TRACING/trace" | sed -nE \
         's/^.* \[[0-9]+\] ..(.)[^ ]* +([0-9.]+): (news|flow|put|out): \(.*\) /\2 \1 \3 /p'
 }
 
-watch_no_more() {
+stop_watching() {
     gw "[ ! -d $TRACING/events/e2e ] || {
         echo 0 >$TRACING/events/e2e/enable; echo >$TRACING/kprobe_events; }"
 }
 
-# settled EVENTS: reads the recording; prints, for each connection, the milliseconds from its
-# EVENTSth packet event, which establishes it, to its second entry, in ascending order.
+# settled EVENTS: reads a trace. For each connection, prints the milliseconds from its EVENTSth
+# conntrack event in a softirq, which establishes it, to its second entry; sorted.
 settled() {
     awk -v events="$1" '
         $3 == "flow" && $2 != "." {
@@ -111,8 +105,8 @@ settled() {
     ' | sort -n
 }
 
-# taken_out PORT GROUP: reads the recording; prints how many entries of the connection were deleted,
-# and the milliseconds from the event of GROUP to the deletion of both directions.
+# taken_out PORT GROUP: reads a trace. Prints the number of deleted entries of the connection, and
+# the milliseconds from the event of GROUP to the deletion of both directions.
 taken_out() {
     awk -v port="=$(printf '0x%x' $((($1 & 255) << 8 | $1 >> 8)))" -v news="group=$2" '
         $3 == "news" && $4 == news && !outs { at = $1 }

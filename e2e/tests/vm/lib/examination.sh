@@ -2,10 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Findings and fixes of the doctor.
 
-# examined ID: prints the finding of one check.
 examined() { gw "fastpathctl --json doctor --check $1 || true" | jq -c '.findings[0]'; }
 
-# finds ID SEVERITY [PART]: succeeds if the finding has that severity and contains PART.
 finds() {
     local found
     found=$(examined "$1")
@@ -17,7 +15,7 @@ finds() {
     echo "$1" >>"$RUN/found"
 }
 
-# complete FINDING: succeeds if it has evidence with sources, a consequence and a remedy.
+# complete FINDING: succeeds if evidence, consequence and remedy are present.
 complete() {
     jq -e '(.evidence | length > 0 and all(.value != "" and .source != "")) and
         .consequence != "" and .remedy != ""' <<<"$1" >/dev/null
@@ -30,10 +28,9 @@ well() {
     [[ $(jq -r .severity <<<"$found") =~ ^(ok|info)$ ]] || { echo "$found"; return 1; }
 }
 
-# apply_fix ID: applies the check's own fix and prints the output.
 apply_fix() { gw fastpathctl doctor --fix "$1" --check "$1" --yes; }
 
-# keep FILE…: restores these files when the test ends, even if it fails.
+# keep FILE…: restores these files when the test ends.
 keep() {
     gw "rm -rf /run/e2e/kept; mkdir /run/e2e/kept
         tar -C / -cf - ${*#/} | tar -C /run/e2e/kept -xpf -"
@@ -41,9 +38,9 @@ keep() {
 }
 kept() { gw cp -a /run/e2e/kept/. /; }
 
-# view "ID…" COMMANDS: prints the doctor's findings in a private mount namespace that COMMANDS
-# prepare: bind mounts, put replaces a file by a text, fill puts that many bytes into a /tmp of 100
-# KiB. Other processes of the gateway do not see it.
+# view "ID…" COMMANDS: prints the doctor's findings in a private mount namespace prepared by
+# COMMANDS: `bind`, `put` (replaces a file by a text) and `fill` (writes that many bytes into a /tmp
+# of 100 KiB).
 view() {
     local id checks=
     for id in $1; do checks+=",\"$id\""; done
@@ -62,8 +59,8 @@ exec /usr/libexec/rpcd/fastpath.doctor call run '{"checks": [${checks#,}], "samp
 END
 }
 
-# is FINDINGS ID SEVERITY [PART]: fails unless the finding has that severity, with evidence and
-# remedy unless it is ok.
+# is FINDINGS ID SEVERITY [PART]: fails unless the finding has SEVERITY, and unless that is ok also
+# evidence and remedy.
 is() {
     local found
     found=$(jq -c --arg id "$2" '.[] | select(.id == $id)' <<<"$1")

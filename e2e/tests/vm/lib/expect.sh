@@ -1,8 +1,8 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Assertions and messages of a test. The first failed assertion ends the test.
+# Assertions and messages. The first failed assertion ends the test.
 
-# Writes to stderr, because stdout may be assigned to a variable.
+# Writes to stderr, because callers may capture stdout.
 fail() {
     printf 'failed: %s\n' "$*" >&2
     exit 1
@@ -13,7 +13,6 @@ skip() {
     exit "$SKIP"
 }
 
-# note TEXT: prints a note that is shown with the test, passed or failed.
 note() { printf 'note: %s\n' "$*"; }
 
 same() {
@@ -27,21 +26,21 @@ has() { [[ $2 == *"$3"* ]] || fail "$1 has no '$3': $2"; }
 
 lacks() { [[ $2 != *"$3"* ]] || fail "$1 has '$3': $2"; }
 
-# between WHAT NUMBER LOW HIGH: accepts integers and fractions, including both limits.
+# between SUBJECT NUMBER LOW HIGH: accepts integers and fractions, limits included.
 between() {
     awk -v n="$2" -v low="$3" -v high="$4" 'BEGIN { exit !(n != "" && n >= low && n <= high) }' ||
         fail "$1 is $2, not between $3 and $4"
 }
 
-# SECONDS in a test is the maximum on an idle reference machine. A wait lasts up to ten times as
-# long, scaled by this machine's pace (pace.sh), and ends as soon as its condition holds.
+# SECONDS is the maximum on an idle reference machine. Waits may last ten times as long, scaled by
+# this machine's pace (pace.sh).
 PATIENCE=10
 
-# patient SECONDS: prints the scaled time, for programs with their own limit.
+# patient SECONDS: prints the scaled time, for programs with their own timeout.
 patient() { echo $(($1 * PATIENCE * $(pace) / 100)); }
 
-# soon SECONDS COMMAND…: repeats COMMAND until it succeeds or time runs out, at the latest at
-# WAIT_UNTIL (seconds since 1970), because the test would then be killed without a message.
+# soon SECONDS COMMAND…: repeats COMMAND until it succeeds. Gives up at the latest at WAIT_UNTIL
+# (Unix time), when the test would be killed without a message.
 soon() {
     local end left seconds seen=() tries=0
     seconds=$(patient "$1")
@@ -58,7 +57,7 @@ soon() {
                 "(this machine's load: $(cut -d ' ' -f -3 /proc/loadavg))"
         fi
         tries=$((tries + 1))
-        # Poll a longer wait less often, to leave CPU time to an emulated machine.
+        # Poll long waits less often, which leaves CPU time to an emulated machine.
         # @sleep: between two questions of soon
         if [ "$tries" -lt 15 ]; then sleep 0.1; else sleep 0.4; fi
     done
@@ -79,8 +78,7 @@ unchanged() {
     [ "$before" = "$now" ] || { echo "$before, then $now"; return 1; }
 }
 
-# never SECONDS COMMAND…: fails if COMMAND succeeds within SECONDS. The only wait that cannot end
-# early.
+# never SECONDS COMMAND…: fails if COMMAND succeeds within SECONDS.
 never() {
     local seconds=$1
     shift

@@ -6,7 +6,7 @@
 COLLECTOR=10.10.10.10
 HERE=$RUN/export
 
-# exports OPTION VALUE…: configures an exporter to h10 after the usual sections.
+# exports OPTION VALUE…: adds an exporter to h10 to the configuration.
 exports() {
     {
         gw cat "/run/e2e/$CONFIG"
@@ -18,7 +18,7 @@ exports() {
 collector_is() { says ".exports[0] | .state == \"$1\"" exports; }
 nothing_waits() { says '.exports[0].queued == 0' exports; }
 
-# SO_RCVBUFFORCE with 32 MiB. The default holds 92 datagrams, less than a round of 2,000 records.
+# SO_RCVBUFFORCE, 32 MiB: the default holds 92 datagrams, less than a round of 2,000 records.
 BUFFER=setsockopt-listen=1:33:i33554432
 
 # listen NAME: starts a UDP collector that appends messages to an IPFIX file (RFC 5655).
@@ -26,26 +26,24 @@ listen() {
     begin h10 "$1" "exec socat -u UDP-RECV:4739,$BUFFER CREATE:/tmp/e2e/$1.ipfix"
 }
 
-# listen_tcp NAME: starts a TCP collector of the same kind.
+# listen_tcp NAME: the same over TCP.
 listen_tcp() {
     begin h10 "$1" "exec socat -u TCP-LISTEN:4739,reuseaddr CREATE:/tmp/e2e/$1.ipfix"
 }
 
-# File on the peers that by_tshark and records_are_read use.
+# File on the peers, read by by_tshark and records_are_read.
 RECORDS=export.pcap
 
-# capture_export: captures all datagrams to the collector, even while it does not run. In immediate
-# mode each packet takes the full snapshot length in the buffer.
+# capture_export: captures all datagrams to the collector. In immediate mode each packet needs the
+# full snapshot length in the buffer.
 capture_export() {
     begin h10 export "exec tcpdump --immediate-mode -U -i eth0 -B 32768 -s 2000" \
         "-w /tmp/e2e/export.pcap udp dst port 4739"
     soon 5 peers grep -q listening /tmp/e2e/export.log
 }
 
-# take FILE: copies a file from the peers.
 take() { peers "cat /tmp/e2e/$1" >"$HERE/$1"; }
 
-# read_tshark FILE: prints a line for each record.
 read_tshark() { node "$VM/records.mjs" read "$1"; }
 
 need_readers() {
@@ -57,8 +55,7 @@ need_readers() {
     mkdir -p "$HERE"
 }
 
-# sums_of PORT…: prints "PORT UP DOWN" sums of the records with these ports, from lines of that
-# form.
+# sums_of PORT…: sums lines of "PORT UP DOWN" for these ports.
 sums_of() {
     awk -v ports="$*" '
         BEGIN { n = split(ports, wanted, " ") }
@@ -76,7 +73,7 @@ by_tshark() {
     read_tshark "$HERE/$RECORDS" | awk '{ print $1, $3, $4 }' | sums_of "$@"
 }
 
-# by_conntrack PORT…: prints the kernel's counts, which include offloaded packets.
+# by_conntrack PORT…: prints the kernel's counters, which include offloaded packets.
 by_conntrack() {
     local port
     for port; do echo "$port $(conntrack_bytes "$port")"; done
@@ -89,17 +86,15 @@ records_are_whole() {
     [ "$wanted" = "$found" ] || { echo "conntrack: $wanted, records: $found"; return 1; }
 }
 
-# 50 MiB per connection.
 PAYLOAD=52428800
 
-# fetch ADDRESS PORT: downloads PAYLOAD bytes from the web server there, from that source port.
 fetch() {
     same "bytes of the host" "$(h10 "curl -gsS -o /dev/null -r 0-$((PAYLOAD - 1)) \
         --local-port $2 -w '%{size_download}' http://$(bracketed "$1")/256.bin")" $PAYLOAD
 }
 
-# payload_is_whole PORT…: fails unless the payload, alternating IPv4 and IPv6, is correct within 0.1
-# %. Subtracts the headers of IP and TCP with timestamps from each counted packet.
+# payload_is_whole PORT…: fails unless the payload, alternately IPv4 and IPv6, is correct within 0.1
+# %. Subtracts IP and TCP headers of all counted packets.
 payload_is_whole() {
     awk -v payload=$PAYLOAD -v ports="$*" '
         BEGIN { n = split(ports, wanted, " ") }
@@ -122,11 +117,10 @@ records_are_read() {
     payload_is_whole "$@"
 }
 
-# records_in FILE: prints the number of flow records.
 records_in() { node "$VM/records.mjs" count "$1"; }
 
-# counted: fails unless the records in the datagrams equal those sent and lost, and all received
-# ones were sent.
+# counted: fails unless the exported records equal sent plus lost ones, and all received records
+# were sent.
 counted() {
     local sent lost captured seen=0 file
     read -r sent lost < <(said '.exports[0] | "\(.sent) \(.lost)"' exports)
@@ -142,7 +136,7 @@ counted() {
     }
 }
 
-# arrived FILE: succeeds if the file has all records, and none is lost or queued.
+# arrived FILE: succeeds if all records are in FILE, and none is lost or queued.
 arrived() {
     local sent lost queued seen
     read -r sent lost queued < <(said '.exports[0] | "\(.sent) \(.lost) \(.queued)"' exports)
@@ -159,7 +153,6 @@ end_of() {
     soon 10 peers "! ss -Hlnu -N h10 sport = :4739 | grep -q ."
 }
 
-# questions NUMBER: creates unanswered UDP flows and ends them at once.
 questions() {
     crowd_in "$1"
     gw 'conntrack -D -p udp --dport 53 >/dev/null 2>&1'

@@ -1,14 +1,13 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Conditions that must hold during every flood, see begin_flood and end_flood.
+# Requirements on the gateway during a flood; see begin_flood and end_flood.
 # shellcheck disable=SC2034 # the tests use the names
 
-# Limit of the daemon's memory in KiB.
 MEMORY_LIMIT=102400
-# Limit of issue 17 for the page's first byte, on a reference machine.
+# Limit for the page's first byte (issue 17), on a reference machine.
 FIRST_BYTE_MS=2000
 
-# begin_flood: starts offloaded connections and records the state to compare with.
+# begin_flood: starts offloaded connections and saves the state for comparison.
 begin_flood() {
     local port
     port=$(fresh_port)
@@ -20,7 +19,7 @@ begin_flood() {
     peers rm -f /tmp/e2e/enough
     download h10 "$TCP_PORT" "$ISP_4" 300k
     soon 20 on_path flowtable --proto tcp --text "$TCP_PORT"
-    # Inspection would handle this slow flow (5 kB/s) all the time.
+    # A slow flow (5 kB/s) would stay inspected.
     if [ "$CONFIG" != inspect ]; then
         begin h10 numbers "/tmp/e2e/numbers $ISP_4 $UDP_PORT"
         soon 20 on_path flowtable --proto udp --text "$UDP_PORT"
@@ -28,7 +27,7 @@ begin_flood() {
     REFUSED=$(said .conntrack.refused status)
 }
 
-# first_byte ARGUMENTS…: prints the milliseconds until curl gets the first byte; fails on an error.
+# first_byte ARGUMENTS…: prints the milliseconds until curl's first byte; fails on errors.
 first_byte() {
     local seconds
     seconds=$(curl -sS -f -o /dev/null -m "$(patient 10)" -w '%{time_starttransfer}' "$@") ||
@@ -36,7 +35,7 @@ first_byte() {
     awk -v seconds="$seconds" 'BEGIN { print int(seconds * 1000) }'
 }
 
-# web_call OBJECT METHOD ARGUMENTS: prints the milliseconds of a call through the web server.
+# web_call OBJECT METHOD ARGUMENTS: prints the milliseconds of a call over HTTP.
 web_call() {
     first_byte -H 'Content-Type: application/json' -d "$(jq -nc --arg s "$SESSION" --arg o "$1" \
         --arg m "$2" --argjson a "$3" \
@@ -51,13 +50,13 @@ own_call() {
         awk '{ print int(($2 - $1) * 1000) } END { exit !NR }' || fail "no answer on the gateway"
 }
 
-# slowest NAME MS: records the maximum time of each kind, and of all.
+# slowest NAME MS: updates the maximum of this kind and of all.
 slowest() {
     [ "$2" -le "${SLOWEST[$1]-0}" ] || SLOWEST[$1]=$2
     [ "$2" -le "$SLOWEST_MS" ] || SLOWEST_MS=$2
 }
 
-# page_answers: times a file of the page, a call that rpcd answers, and two that the daemon answers.
+# page_answers: times a file, a call to rpcd, and two calls to the daemon.
 page_answers() {
     local ms
     ms=$(first_byte "$(lab_url)")
@@ -70,7 +69,6 @@ page_answers() {
     slowest direct "$ms"
 }
 
-# page_answers_until COMMAND…: repeats page_answers until COMMAND succeeds.
 page_answers_until() {
     local end=$((EPOCHSECONDS + $(patient 60)))
     until "$@" >/dev/null 2>&1; do
@@ -80,7 +78,6 @@ page_answers_until() {
     page_answers
 }
 
-# end_flood: checks everything that must hold after any flood.
 end_flood() {
     local numbers kib
     goes_on "$TCP_PORT"

@@ -1,10 +1,10 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # shellcheck disable=SC2034 # the tests use the names
-# Builds frames as hexadecimal digits. Frames of a kernel contain numbers that it chooses, so no two
-# connections would be equal.
+# Builds frames from hexadecimal digits. Fixed fields make connections comparable; a kernel would
+# choose random numbers.
 
-# Fields of the next packets. SUM=none sends UDP without a checksum.
+# Fields of the next packets. With SUM=none, UDP has no checksum.
 TOS=0 TTL=64 ID=1 FLAGS=10 SEQ=0 ACK=0 SUM=there
 
 digits() {
@@ -12,7 +12,7 @@ digits() {
     case $1 in
         *:*)
             IFS=:
-            # "::" stands for the missing words.
+            # Expand "::" to the missing words.
             read -ra words <<<"${1/::/:x:}"
             missing=$((8 - ${#words[@]} + 1))
             for IFS in "${words[@]}"; do
@@ -31,7 +31,7 @@ digits() {
     esac
 }
 
-# sum_of DIGITS: prints the Internet checksum as digits.
+# sum_of DIGITS: prints the Internet checksum (RFC 1071).
 sum_of() {
     local digits=$1 sum=0 at
     [ $((${#digits} % 4)) = 0 ] || digits+=00
@@ -40,12 +40,12 @@ sum_of() {
     printf '%04x' $((sum ^ 0xffff))
 }
 
-# filling NUMBER: prints that many bytes of payload, at most 1500.
+# filling NUMBER: prints NUMBER bytes of payload, at most 1500.
 filling() { printf "%s" "${FILLING:0:$1 * 2}"; }
 FILLING=$(for ((at = 0; at < 1500; at++)); do printf %02x $((at * 7 % 251)); done)
 
 # segment tcp|udp SOURCE-PORT PORT LENGTH ADDRESSES: prints transport header and payload. ADDRESSES
-# are the digits of both addresses, for the checksum.
+# are the digits of both IP addresses, for the checksum.
 segment() {
     local head tail sum number=6
     if [ "$1" = tcp ]; then
@@ -63,7 +63,6 @@ segment() {
     printf '%s' "$head$sum$tail"
 }
 
-# packet tcp|udp SOURCE PORT DESTINATION PORT LENGTH: prints an IP packet.
 packet() {
     local src dst head number=6
     src=$(digits "$2") dst=$(digits "$4")
@@ -78,8 +77,7 @@ packet() {
     fi
 }
 
-# frame HOST PACKET: prints the frame that the host sends to the gateway, padded to Ethernet's
-# minimum.
+# frame HOST PACKET: prints the frame from HOST to the gateway, padded to Ethernet's minimum.
 frame() {
     local frame type=0800 ppp=0021
     [ "${2:0:1}" = 4 ] || type=86dd ppp=0057
@@ -95,7 +93,7 @@ frame() {
     printf '%s\n' "$frame"
 }
 
-# knows_macs: sets MAC to the hosts' hardware addresses, and SESSION to the PPPoE session.
+# knows_macs: sets MAC to the MAC address of each host, and SESSION to the PPPoE session id.
 knows_macs() {
     local name mac
     declare -gA MAC
@@ -112,5 +110,5 @@ knows_macs() {
     printf -v SESSION %04x "$(said '.pppoe[0].session' topology)"
 }
 
-# bytes: converts lines of digits to bytes.
+# bytes: converts hexadecimal digits to bytes.
 bytes() { tr a-f A-F | basenc --base16 -d -i; }

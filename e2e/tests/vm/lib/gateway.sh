@@ -1,18 +1,17 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# The gateway: its answers, and the state in which every test starts.
+# The gateway: queries, and the initial state of every test.
 
-# ask COMMAND…: prints fastpathctl's answer as JSON.
 ask() { gw "fastpathctl --json $*"; }
 
-# said FILTER COMMAND…: prints one value of that answer.
+# said FILTER COMMAND…: prints a value of the answer.
 said() {
     local filter=$1
     shift
     ask "$@" | jq -r "$filter"
 }
 
-# says FILTER COMMAND…: succeeds if jq's FILTER holds for the answer; else prints the answer.
+# says FILTER COMMAND…: succeeds if the jq FILTER is true for the answer; else prints the answer.
 says() {
     local filter=$1 answer
     shift
@@ -20,20 +19,18 @@ says() {
     jq -e "$filter" <<<"$answer" >/dev/null || { jq -c . <<<"$answer" | head -c 2000; return 1; }
 }
 
-# flows FILTER…: prints one JSON object per line.
+# flows FILTER…: prints the flows, one JSON object per line.
 flows() {
     ask flows --limit 500 "$@" |
         jq -c '.cols as $c | .rows[] | [$c, .] | transpose | map({(.[0]): .[1]}) | add'
 }
 
-# newest FILTER…: prints the youngest flow.
 newest() {
     ask flows --limit 1 --sort age_s --ascending "$@" |
         jq -c '.cols as $c | .rows[] | [$c, .] | transpose | map({(.[0]): .[1]}) | add'
 }
 
-# on_path PATH[/REASON] FILTER…: succeeds if the youngest flow is on that path; else prints the
-# flow.
+# on_path PATH[/REASON] FILTER…: succeeds if the youngest flow has that path; else prints it.
 on_path() {
     local wanted=$1 flow
     shift
@@ -44,36 +41,31 @@ on_path() {
 
 field() { jq -r ".$1" <<<"$2"; }
 
-# conntrack_of PORT: prints the kernel's line about the connection with that source port.
 conntrack_of() {
     gw "{ conntrack -L -f ipv4; conntrack -L -f ipv6; } 2>/dev/null" |
         grep -m 1 -E "^[a-z].* sport=$1 .* sport="
 }
 
-# offloaded PORT: succeeds if conntrack marks the connection as offloaded.
 offloaded() { [[ $(conntrack_of "$1") == *'[OFFLOAD]'* ]]; }
 
-# conntrack_bytes PORT: prints the bytes of both directions.
 conntrack_bytes() { conntrack_of "$1" | grep -oE 'bytes=[0-9]+' | cut -d = -f 2 | xargs; }
 
-# bytes_grow PORT KNOWN: succeeds once the responder has sent more than KNOWN bytes.
 bytes_grow() {
     local now
     now=$(conntrack_bytes "$1")
     [ "${now#* }" -gt "$2" ]
 }
 
-# cpus: prints the number of CPUs. OpenWrt's BusyBox lacks nproc.
+# cpus: prints the number of CPUs; OpenWrt's BusyBox lacks nproc.
 cpus() { gw grep -c ^processor /proc/cpuinfo; }
 
-# gw_during SECONDS COMMAND: prints the output of a command that is killed after that time.
+# gw_during SECONDS COMMAND: prints the output of COMMAND, which is killed after SECONDS.
 # @sleep: how long a program runs whose output is read; OpenWrt's BusyBox lacks timeout
 gw_during() { gw "$2 & sleep $1; kill \$! 2>/dev/null || true"; }
 
 daemon_pid() { instance pid fastpathd; }
 
 engine_is() { says ".engine.active == \"$1\" and .engine.wanted == \"$1\"" status; }
-# use ENGINE: switches the engine until the next reload.
 use() {
     gw fastpathctl engine "$1" >/dev/null
     soon 10 engine_is "$1"
@@ -81,36 +73,37 @@ use() {
 wan_says() { says ".wan[] | select(.name == \"wan\") | $1" status; }
 wan_is_up() { wan_says '.up and .session > 0 and (.addresses | length > 0)'; }
 wan_is_down() { wan_says '.up | not'; }
-# wan_address: prints the address from the ISP, which changes with each reconnect.
+# wan_address: prints the WAN address, which changes with each reconnect.
 wan_address() { said '.wan[0].addresses[0] | sub("/.*"; "")' status; }
 internet() { h10 ping -c 1 -W 2 203.0.113.1; }
 
-# good_state: waits for the state of every test: engine in force, WAN up, Internet reachable.
-# Inspection is off unless CONFIG is inspect, because starting Suricata takes ten seconds.
+# good_state: establishes the initial state of every test: engine in force, WAN up, Internet
+# reachable. Inspection is off unless CONFIG is `inspect`, because starting Suricata takes ten
+# seconds.
 good_state() {
     if is_good >/dev/null 2>&1; then return 0; fi
     gw cmp -s "/run/e2e/$CONFIG" /etc/config/fastpath || put_back
     soon 30 engine_is flowtable
-    # A test may have failed between ifdown and ifup. The lab's gateway has no ifup.
+    # A failed test may have left the WAN down. The lab's gateway has no ifup.
     gw ubus call network.interface.wan status | jq -e '.autostart != false' >/dev/null ||
         gw ubus call network.interface.wan up
     soon 30 wan_is_up
     soon 10 internet
     case $CONFIG in
         inspect)
-            # Suricata may be inline and about to restart with the daemon's last configuration.
+            # A restart of Suricata with another configuration may be pending.
             soon 60 taken
             soon 60 working
             soon 60 own_rules_only
             ;;
-        # An earlier test may have left Suricata running.
+        # A failed test may have left Suricata running.
         *) soon 30 no_pids Suricata-Main ;;
     esac
     same "flowtable's devices" "$(said '.engine.devices - ["mgmt"] | join(" ")' status)" \
         "$(lab_port DEVICES)"
 }
 
-# is_good: checks the same in one call, because a shell on an emulated machine is slow.
+# is_good: checks the same in one call, because shells on an emulated machine start slowly.
 is_good() {
     local answers protection='! cat /proc/[0-9]*/comm 2>/dev/null | grep -qx Suricata-Main'
     [ "$CONFIG" != inspect ] || protection="fastpathctl --json ips && $TAKEN"
@@ -126,39 +119,35 @@ is_good() {
             .rules.state != "updating" and .rules.next_ms == 0))' <<<"$answers" && internet
 }
 
-# nothing_reloads: succeeds once reloads by reload_config or an interface event have ended. procd
-# starts a reload a second after the event, later on a slow machine. The brackets prevent pgrep from
-# matching its own shell.
+# nothing_reloads: succeeds if no reload runs or is due. procd starts reloads a second after an
+# event, and later on a slow machine. The brackets keep pgrep from matching its own shell.
 # shellcheck disable=SC2016 # expanded on the gateway
 nothing_reloads() {
     gw '! pgrep -f "^/bin/sh (/usr/libexec/lab/[c]onfig_change|/etc/[r]c.common .* reload)" &&
         [ $(($(date +%s) - $(date -r /var/run/fw4.state +%s))) -ge '"$((3 * $(pace) / 100)) ]"
 }
 
-# Configuration at the start of a test, a file in /run/e2e: config or inspect.
+# Initial configuration of a test: /run/e2e/config or /run/e2e/inspect.
 CONFIG=${CONFIG:-config}
 
-# Lists files that a test could leave behind. Excludes files that programs keep at any time: records
-# of changes, fetched rules, passwd's backups, and temporary files of a commit, which a power cut
-# may leave (libuci's is .network.uci-XXXXXX).
+# Lists files that a test could leave behind. Excludes files that programs keep: change records,
+# fetched rules, passwd's backups, and temporary files that a power cut may leave (libuci's
+# .network.uci-XXXXXX).
 FILES='find /etc /usr/sbin /usr/libexec /usr/share/rpcd /var/lib ! -type d ! -path "/etc/*-" |
     grep -vE -e "^/etc/fastpath/(changes/[^p]|access[.]key$)" -e "^/etc/config/[.]" \
         -e "^/var/lib/fastpath/rules/"'
 
-# left_behind: prints files that did not exist before the first test.
 left_behind() { gw "{ $FILES; } | grep -vxFf /run/e2e/files" | xargs; }
 
-# leaves_nothing: fails if files are left after put_back.
 leaves_nothing() {
     local left
     left=$(left_behind)
     [ -z "$left" ] || fail "it leaves files behind: $left"
 }
 
-# prepare: runs once before the first test.
 # shellcheck disable=SC2016 # expanded on the gateway
 prepare() {
-    # Keep files of an earlier run, because its last test may have left Suricata inline.
+    # Keep the files of an earlier run; its last test may have changed the configuration.
     gw '[ -e /run/e2e/config ] || {
             mkdir -p /run/e2e/etc && cp /etc/config/fastpath /run/e2e/config &&
                 { [ ! -d /sys/module/nf_conntrack_ftp ] || : >/run/e2e/with-ftp; } &&
@@ -172,9 +161,8 @@ prepare() {
     (good_state)
 }
 
-# Shell function on the gateway: reload CONFIG… reloads the services of these configurations in
-# order, as procd does after a commit, and waits for them. `reload_config` accepts no names and does
-# not wait.
+# Shell function for the gateway: `reload CONFIG…` reloads the services of these configurations in
+# procd's order and waits for them. `reload_config` has no arguments and does not wait.
 # shellcheck disable=SC2016 # expanded on the gateway
 RELOAD='
 reload() {
@@ -196,14 +184,13 @@ reload() {
 }
 '
 
-# edit_config NAME SED-SCRIPT…: edits a configuration and reloads its services.
 edit_config() {
     local name=$1
     shift
     gw "$RELOAD sed -i $(printf ' -e %q' "$@") /etc/config/$name && reload $name"
 }
 
-# Port forward of the tests: port 8080 of the WAN to the web server of h20.
+# Port forward from the WAN's port 8080 to h20's web server.
 # shellcheck disable=SC2034 # the tests use it
 WEB_FORWARD="config redirect
 	option name 'web'
@@ -214,10 +201,9 @@ WEB_FORWARD="config redirect
 	option dest_port '80'
 	option proto 'tcp'"
 
-# add_config NAME: appends sections from stdin and reloads.
 add_config() { gw "$RELOAD cat >>/etc/config/$1 && reload $1"; }
 
-# Shell code that restores network, firewall and leases to the state before the first test.
+# Shell code that restores the initial network, firewall and DHCP configuration.
 # shellcheck disable=SC2016 # expanded on the gateway
 CONFIGURATION_BACK=$RELOAD'
 for file in /run/e2e/etc/*; do
@@ -238,8 +224,8 @@ done
 '
 configuration_back() { gw "$CONFIGURATION_BACK"; }
 
-# Unloads the FTP helper unless the router loads it at boot. A reload of the firewall attaches a
-# loaded helper to every zone, which keeps its module in use. OpenWrt's modprobe has no option -r.
+# Unloads the FTP helper unless the router loads it at boot. Reloading the firewall attaches loaded
+# helpers to every zone. OpenWrt's modprobe lacks -r.
 # shellcheck disable=SC2016 # expanded on the gateway
 HELPERS_BACK='
 unload_ftp() {
@@ -254,8 +240,8 @@ if [ ! -e /run/e2e/with-ftp ] && ! unload_ftp 2>/dev/null; then
 fi
 '
 
-# put_back: runs after every test. Uses one shell on each machine, and skips settings that are
-# already correct, because each process takes tens of milliseconds.
+# put_back: cleans up after every test. One shell per machine, and only changed settings, because
+# each process takes tens of milliseconds.
 put_back() {
     end_traffic
     cables_on
@@ -270,31 +256,31 @@ put_back() {
         # A failed test may still hold the supervisor.
         /usr/libexec/lab/instance release fastpathd >/dev/null
         cat /proc/[0-9]*/comm 2>/dev/null | grep -qx fastpathd || /etc/init.d/fastpathd start
-        fastpathctl engine flowtable" 2>&1
+        fastpathctl engine flowtable
+        find /run/e2e -mindepth 1 -maxdepth 1 ! -name config ! -name etc ! -name files \
+            ! -name inspect ! -name with-ftp -exec rm -rf {} +" 2>&1
     return 0
 }
 
-# keep_over_power: saves the settings that later tests restore, and flushes the disk.
+# keep_over_power: saves /run/e2e on the disk before a power cut.
 keep_over_power() {
-    keeps_what_is_written || exit
+    need_gateway_disk || exit
     gw 'cp -a /run/e2e /etc/e2e.kept && sync'
 }
 
-# power_goes_and_comes: cuts the power and boots again. In a user-mode lab the peers lose their
-# memory, too.
-power_goes_and_comes() {
+# cycle_power: cuts the power and boots. In a user-mode lab the peers restart, too.
+cycle_power() {
     cut_power gw || return
     power_on gw
     gw 'mv /etc/e2e.kept /run/e2e'
     peers '[ -d /tmp/e2e ]' || prepare_peers
 }
 
-# configure: writes stdin to /etc/config/fastpath and reloads.
 configure() {
     gw 'cat >/etc/config/fastpath && /etc/init.d/fastpathd reload'
 }
 
-# change_rules: loads rules from stdin and waits until the daemon has read them.
+# change_rules: loads nft rules from stdin and waits until the daemon has read them.
 change_rules() {
     local before
     before=$(our_table </dev/null)
@@ -302,11 +288,9 @@ change_rules() {
     soon 20 rules_are_read "$before"
 }
 
-# cp_config_back: restores the configuration before all tests and reloads.
 cp_config_back() { gw 'cp /run/e2e/config /etc/config/fastpath; /etc/init.d/fastpathd reload'; }
 
-# daemon_log: prints the daemon's log since mark_log. Warnings are in logd's memory, the rest in
-# files.
+# daemon_log: prints the daemon's log after mark_log. Warnings are in logd, other lines in files.
 # shellcheck disable=SC2016 # expanded on the gateway
 mark_log() {
     gw 'for file in /var/log/fastpathd.*; do wc -l <"$file" >"/run/e2e/${file##*/}"; done'
@@ -321,14 +305,13 @@ daemon_log() {
     logged | jq -r --argjson mark "${LOG_MARK:--1}" \
         'select(.priority == 28 and .id > $mark) | .msg | select(startswith("fastpathd["))'
 }
-# logged: prints logd's messages, one JSON object each.
 logged() {
     gw ubus call log read "'{\"lines\": 1500, \"stream\": false, \"oneshot\": true}'" |
         jq -c '.log[]'
 }
 
-# refusal_names PART…: succeeds if health and log name every PART. The health shows an earlier
-# refusal until the daemon has read the new configuration.
+# refusal_names PART…: succeeds if health and log contain every PART. Retry it: health shows the
+# previous refusal until the daemon has read the new configuration.
 refusal_names() {
     local text log part
     text=$(said '.health[] | select(.code == "config-refused") | .text' status)
@@ -340,8 +323,8 @@ refusal_names() {
     done
 }
 
-# refused TEXT PART…: fails unless a reload with TEXT is refused with every PART in log and health,
-# and the running configuration stays.
+# refused TEXT PART…: fails unless TEXT is refused as configuration, with every PART in log and
+# health, and the running configuration stays in force.
 refused() {
     local text=$1 before
     shift

@@ -1,14 +1,14 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Inspection: configuration, state, and traffic that rules match.
+# Inspection: configuration, state, and traffic with content that rules match.
 # shellcheck disable=SC2034 # the tests use the names
 
-# Number of our own rule that id.txt triggers.
+# Built-in rule that id.txt triggers.
 BAD_SID=8100001
 EVENTS=/var/run/fastpath/ips/eve.sock
 
-# protection [LINES]: prints a configuration with inspection. LINES follow `config ips`, options
-# first, then sections.
+# protection [LINES]: prints a configuration with inspection. LINES are options of `config ips`,
+# then sections.
 protection() {
     cat <<END
 config fastpath 'main'
@@ -24,19 +24,18 @@ protect() { protection "${1-}" | configure; }
 
 ips_is() { says ".state == \"$1\"" ips; }
 
-# working: succeeds if Suricata is inline and bound to every queue of the current configuration.
+# working: succeeds if Suricata is inline and bound to all configured queues.
 working() {
     says '.enabled and .state == "inline" and (.queues | length > 0 and all(.bound))' ips
 }
 
-# taken: succeeds if Suricata was started with the daemon's latest files. Until then reports may be
-# about its previous configuration.
+# taken: succeeds if Suricata runs with the daemon's latest files; other reports may be stale.
 TAKEN='cd /var/run/fastpath/ips && cmp -s suricata.yaml /var/etc/suricata/accepted.yaml &&
     cmp -s arguments /var/etc/suricata/accepted.arguments &&
     /usr/libexec/lab/instance fresh suricata'
 taken() { gw "$TAKEN"; }
 
-# reads LINES: succeeds once the daemon reports the policies and rule sources of these lines.
+# reads LINES: succeeds if the daemon reports the policies and rule sources in LINES.
 reads() {
     local default policies exempt sources
     default=$(sed -n "s/^\toption default '\(.*\)'/\1/p" <<<"$1")
@@ -48,19 +47,18 @@ reads() {
         ([.rules.sources[].name] | sort | join(\" \")) == \"$sources\"" ips
 }
 
-# Prints, on the gateway, the rules that Suricata's configuration names.
+# Shell code for the gateway that prints Suricata's configured rules.
 RULES='sed -n "/^rule-files:/,/^[a-z]/s/^ *- \"\(.*\)\"/\1/p" /var/run/fastpath/ips/suricata.yaml |
     xargs cat'
 
-# own_rules_only: succeeds if only built-in rules are loaded and no update is due. Sources of an
-# earlier test leave the configuration at once, but the rules only with the next update.
+# own_rules_only: succeeds if only built-in rules are loaded and no update is due. Removing a rule
+# source does not unload its rules until the next update.
 own_rules_only() {
     says '.rules | .state != "updating" and .next_ms == 0' ips ||
         { gw fastpathctl update-rules && return 1; }
     says ".rules.loaded == $(gw "$RULES" | grep -cE '^(alert|drop|pass|reject) ')" ips
 }
 
-# in_line [LINES]: enables inspection and waits until Suricata is inline.
 in_line() {
     protect "${1-}"
     soon 40 reads "${1-}"
@@ -68,8 +66,8 @@ in_line() {
     soon 40 steady
 }
 
-# steady: succeeds if Suricata works and is not about to be replaced by a restart, because it keeps
-# working for seconds until it exits.
+# steady: succeeds if Suricata works and no restart is in progress: it keeps working for seconds
+# before it exits.
 steady() {
     local process
     # @sleep: Suricata works on for seconds after a request to end, and nothing reports the request
@@ -79,8 +77,8 @@ steady() {
 
 ips_value() { said "$1" ips; }
 
-# suricatas COMMAND…: sends a command to Suricata's own socket. Repeats it, because Suricata may
-# reset a connection while it loads rules.
+# suricatas COMMAND…: sends a command to Suricata's socket. Retries, because Suricata may reset
+# connections while it loads rules.
 suricatas() {
     # @sleep: between two questions to Suricata's socket
     gw "for try in 1 2 3 4 5 6 7 8 9; do
@@ -90,7 +88,7 @@ suricatas() {
         exit 1"
 }
 
-# bad_page HOST ADDRESS: prints the bytes of header and body that arrived.
+# bad_page HOST ADDRESS: prints the received bytes of header and body.
 bad_page() {
     "$1" "curl -gs -m 3 -o /dev/null -w '%{size_header} %{size_download}' \
         http://$(bracketed "$2")/id.txt || true"
@@ -98,7 +96,7 @@ bad_page() {
 
 good_page() { h10 "curl -gsf -m ${2:-$(patient 1)} -o /dev/null http://$(bracketed "$1")/index.html"; }
 
-# stopped_page ADDRESS: succeeds if no connection can be opened.
+# stopped_page ADDRESS: succeeds if no connection is possible.
 stopped_page() { ! good_page "$1" 2; }
 
 alert_after() {
@@ -106,7 +104,6 @@ alert_after() {
         alerts --sid "$BAD_SID" --limit 1
 }
 
-# bad_bytes: prints the bytes that arrived at h10 since `dropped` requested the page.
 bad_bytes() { peers 'cat /tmp/e2e/bad.answer 2>/dev/null | wc -c'; }
 bad_page_arrived() { [ "$(bad_bytes)" != 0 ]; }
 
@@ -118,8 +115,8 @@ drop_reported() {
     return 1
 }
 
-# dropped ADDRESS: fails unless no byte of the answer reaches h10 and an alert reports it. A timed
-# browser test checks that the alert appears within 2 s.
+# dropped ADDRESS: fails unless an alert reports the drop and no byte of the answer reaches h10. A
+# timed browser test checks the alert's delay of 2 s.
 dropped() {
     local last
     last=$(said .last alerts)
@@ -127,21 +124,20 @@ dropped() {
     begin h10 bad "curl -gsiN -m $(patient 2) -o /tmp/e2e/bad.answer \
         http://$(bracketed "$1")/id.txt"
     soon 2 drop_reported "$last" "$1"
-    # The server retransmits the answer.
     never 3 bad_page_arrived
     end bad
     peers 'rm -f /tmp/e2e/bad.answer'
 }
 
 # after_file HOST PORT ADDRESS [SECONDS]: requests a file of 2 MiB, then the bad page on the same
-# connection within SECONDS. Prints the bytes of both, and the number of connections.
+# connection. Prints the bytes of both and the number of connections.
 after_file() {
     local each="-gs --local-port $2 -w '%{size_download} %{num_connects} ' -o /dev/null"
     "$1" "curl $each -m $(patient 5) http://$(bracketed "$3")/2.bin \
         --next $each -m ${4:-$(patient 5)} http://$(bracketed "$3")/id.txt || true"
 }
 
-# counted PORT: starts counting the connection's slow-path bytes, independently of our rules.
+# counted PORT: counts the connection's slow-path bytes independently of our rules.
 counted() {
     change_rules <<END
 table inet e2e
@@ -161,43 +157,42 @@ slow_bytes() {
         sed -n 's/.* bytes \([0-9]*\).*/\1/p' | awk '{ n += $1 } END { print n }'
 }
 
-# gateway_ms: prints the gateway's time in milliseconds.
 gateway_ms() { gw date +%s%3N; }
 
-# shows STATE SINCE: waits for the state, and sets TOOK to the milliseconds from SINCE to its begin
-# by the gateway's clock.
+# shows STATE SINCE: waits for STATE and sets TOOK to its delay after SINCE in ms, by the gateway's
+# clock.
 shows() {
     soon 10 ips_is "$1"
     TOOK=$(($(ips_value .since_ms) - $2))
     note "$1 after $TOOK ms"
 }
 
-# hold_suricata: keeps the supervisor from restarting Suricata.
+# hold_suricata: suspends the supervisor, which would restart Suricata.
 hold_suricata() { instance hold suricata; }
 let_suricata() { instance release suricata; }
-# The main thread is named Suricata-Main. A test run of rules has the same name, but is younger.
+# -o selects the oldest process: a test run of rules has the same name.
 kill_suricata() { gw 'pkill -KILL -o -x Suricata-Main; date +%s%3N'; }
-stop_suricata() { gw 'pkill -STOP -x Suricata-Main; date +%s%3N'; }
-go_suricata() { gw 'pkill -CONT -x Suricata-Main; date +%s%3N'; }
+pause_suricata() { gw 'pkill -STOP -x Suricata-Main; date +%s%3N'; }
+resume_suricata() { gw 'pkill -CONT -x Suricata-Main; date +%s%3N'; }
 
-# feed: sends lines of stdin as if Suricata had written them.
+# feed: sends lines from stdin like Suricata.
 feed() { gw "socat -u - UNIX-CONNECT:$EVENTS"; }
 
 daemon_kib() { gw "sed -n 's/^VmRSS:[^0-9]*\([0-9]*\).*/\1/p' /proc/$(daemon_pid)/status"; }
 
-# Shell code that runs on the gateway after every test. Suricata or its supervisor may be stopped.
+# Cleanup on the gateway after every test. Suricata or its supervisor may be suspended.
 # shellcheck disable=SC2016 # expanded on the gateway
 IPS_BACK='
 pkill -x socat
 pkill -CONT -f suricata
-# Suricata uses wall-clock time, so after a backward step its counters stand still for that long.
+# The counters of Suricata stop until the clock has passed its earlier time.
 if [ -e /run/e2e/clock-went-back ]; then
     rm /run/e2e/clock-went-back
     pkill -x Suricata-Main
 fi
 [ ! -e /usr/bin/suricata.e2e ] || mv -f /usr/bin/suricata.e2e /usr/bin/suricata
 while read -r _ where _; do
-    # On OpenWrt /var is a link to /tmp.
+    # /var is a link to /tmp on OpenWrt.
     case $where in
         /var/log/suricata | /var/lib/fastpath | /tmp/log/suricata | /tmp/lib/fastpath)
             busybox umount "$where"
@@ -211,6 +206,6 @@ if [ -e /run/netns/e2ea ]; then
     ip netns delete e2eb
 fi
 [ ! -e /run/e2e/network ] || mv -f /run/e2e/network /etc/config/network
-# Suricata in tap mode disables GRO, and does not restore it when it is killed.
+# Suricata disables GRO in tap mode and does not restore it when killed.
 ethtool -K lan1 gro on
 '

@@ -1,8 +1,7 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# "Keep latency low": its configuration, and its state in daemon and kernel.
+# "Keep latency low": configuration, and state in daemon and kernel.
 
-# configure_latency DOWNLOAD UPLOAD: enables it with these rates in kbit/s.
 configure_latency() {
     configure <<<"$(gw "sed '/^config latency/,/^\$/d' /run/e2e/config")
 
@@ -12,13 +11,11 @@ config latency 'latency'
 	option upload '$2'"
 }
 
-# latency_on DOWNLOAD UPLOAD: enables it and waits until it is in force.
 latency_on() {
     configure_latency "$1" "$2"
     soon 10 limits "$1" "$2"
 }
 
-# limits DOWNLOAD UPLOAD: succeeds if daemon and kernel report these rates.
 limits() {
     says ".latency | .active and .why == \"\" and .port == \"wan\" and
         .download_kbps == $1 and .upload_kbps == $2" status || return

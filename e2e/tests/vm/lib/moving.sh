@@ -1,15 +1,13 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Moves a host to another port of the bridge, and checks whether data reaches it.
+# Moves a host to another port of the bridge and checks whether data reaches it.
 
-# received PORT: prints the bytes that a download of h10 or h11 has received; empty before the
-# first.
+# received PORT: prints the bytes received by a download of h10 or h11, if any.
 received() {
     peers "for host in h10 h11; do ip netns exec \$host ss -tin 'sport = :$1'; done" |
         grep -o 'bytes_received:[0-9]*' | cut -d : -f 2
 }
 
-# arrives PORT [KNOWN]: succeeds if more than KNOWN bytes have arrived.
 arrives() {
     local now
     now=$(received "$1")
@@ -20,8 +18,7 @@ arrives() {
 }
 goes_on() { soon 20 arrives "$1" "$(received "$1")"; }
 
-# mute DEVICE: silences the unused one of h10's two ports with equal addresses, since it would also
-# answer.
+# mute DEVICE: silences h10's unused port, which has the same addresses as the used one.
 mute() {
     printf '%s\n' 'table netdev e2e' 'delete table netdev e2e' 'table netdev e2e {' \
         "chain in { type filter hook ingress device $1 priority 0; policy drop; }" \
@@ -29,7 +26,7 @@ mute() {
         peers ip netns exec h10 nft -f -
 }
 
-# roam TO FROM: moves h10 to lan3 (eth1) or lan1 (eth0).
+# roam TO FROM: moves h10 between lan3 (eth1) and lan1 (eth0).
 roam() {
     mute "$2"
     printf '%s\n' "route replace 10.10.10.1/32 dev $1 src 10.10.10.10" \
@@ -38,7 +35,6 @@ roam() {
         "route replace default via 2001:db8:10::1 dev $1" | peers ip -n h10 -b -
 }
 
-# second_port: turns h11's port into a second port of h10.
 second_port() {
     peers 'ip -n h11 link set eth0 name p3; ip -n h11 link set p3 netns 1
         ip link set p3 address 52:54:00:02:00:01; ip link set p3 netns h10
@@ -49,7 +45,7 @@ second_port() {
 }
 
 home() {
-    watch_no_more
+    stop_watching
     printf '%s\n' 'route del 10.10.10.1/32' 'route replace default via 10.10.10.1 dev eth0' \
         'route del 2001:db8:10::1/128' 'route replace default via 2001:db8:10::1 dev eth0' \
         'link set eth1 name p3' 'link set p3 netns 1' | peers ip -n h10 -force -b -

@@ -1,14 +1,14 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # shellcheck disable=SC2034 # the tests use the names
-# A second WAN behind h20, and servers with the same addresses behind both WANs.
+# A second WAN through h20, and servers with equal addresses behind both WANs.
 
-# Where packets are counted: h20 (second) or the ISP (first).
+# Servers that count packets: behind h20 (second) and the ISP (first).
 SECOND=second
 FIRST=first
 
-# servers: adds a server behind the ISP and one behind h20, the second WAN's router. Uses new
-# addresses, because hosts keep sending for connections that were cut.
+# servers: adds a server behind the ISP and one behind h20, the router of the second WAN. The
+# addresses are new, because hosts keep sending on interrupted connections.
 servers() {
     local host
     servers_back
@@ -39,7 +39,7 @@ servers_back() {
         done" 2>/dev/null || true
 }
 
-# counted first|second: prints the packets that arrived at that server.
+# counted first|second: prints the packets received by that server.
 counted() {
     local host=isp
     [ "$1" = "$FIRST" ] || host=h20

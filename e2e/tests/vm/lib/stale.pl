@@ -1,17 +1,17 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-# stale.pl ebpf|flowtable 4|6 PORT: waits for an rtnetlink event about a link, or an address or
-# route of that family, and prints its time in seconds since 1970. Then waits until the engine has
-# no entries of the connection with that source port, and prints the milliseconds since the event. A
-# single process measures both with the same clock.
+# stale.pl ebpf|flowtable 4|6 PORT: waits for an rtnetlink event about a link, or about an address
+# or route of that family, and prints its Unix time. Then waits until the engine has no entry for
+# the connection from PORT, and prints the milliseconds since the event. A single process, so that
+# both times have the same clock.
 use strict;
 use warnings;
 use Socket;
 
 # x86-64: clock_gettime, bpf; AF_NETLINK; BPF_MAP_GET_NEXT_KEY, BPF_OBJ_GET.
 use constant {CLOCK => 228, BPF => 321, NETLINK => 16, NEXT_KEY => 4, OBJ_GET => 7};
-# RTMGRP_LINK with RTMGRP_*_IFADDR and RTMGRP_*_ROUTE of the family.
+# RTMGRP_LINK, RTMGRP_IPV4_* or RTMGRP_IPV6_* of addresses and routes.
 my %groups = (4 => 0x51, 6 => 0x501);
-# Length and offset of the destination port of `struct key4` and `struct key6` in layout.h.
+# Size and offset of `dport` in struct key4 and struct key6 (layout.h).
 my %keys = (4 => [24, 10], 6 => [48, 34]);
 
 my ($engine, $family, $port) = @ARGV;
@@ -32,8 +32,8 @@ if ($engine eq 'ebpf') {
     $map >= 0 or die "$path: $!\n";
 }
 
-# answers: returns the keys of the reply direction only, because the original direction may already
-# have a new entry with its new route.
+# answers: returns the keys of the reply direction. The original direction may already have an entry
+# with its new route.
 sub answers {
     my ($key, $next, @found) = (undef, "\0" x $key_length);
     while (1) {

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-# stepper.pl NUMBER COMMAND…: runs COMMAND on x86-64 and stops it after its NUMBERth operation on
-# files or request to another process. Prints `cut NUMBER NAME`, and COMMAND stays stopped, or
-# `ended COUNT NAME…` if it ends earlier; its own output goes to stderr. With `each` it stops after
-# every operation, prints `at NUMBER NAME`, and waits for a line on stdin.
+# stepper.pl NUMBER COMMAND…: runs COMMAND on x86-64 and stops it after its NUMBERth file operation
+# or request to another process. Prints `cut NUMBER NAME`, leaving COMMAND stopped, or `ended COUNT
+# NAME…` if it has ended before. COMMAND prints to stderr. `each` instead of NUMBER stops after
+# every operation, prints `at NUMBER NAME` and waits for a line on stdin.
 use strict;
 use warnings;
 
-# System calls that change files or send requests to rpcd. openat only counts if it creates a file.
+# System calls that change files or send requests to rpcd. openat counts if it creates a file.
 my %names = (
     1 => 'write', 44 => 'sendto', 46 => 'sendmsg', 20 => 'writev', 74 => 'fsync',
     75 => 'fdatasync', 82 => 'rename', 264 => 'renameat', 316 => 'renameat2', 83 => 'mkdir',
@@ -26,12 +26,12 @@ sub ptrace {
 sub register {
     my ($pid, $which) = @_;
     my $value = "\0" x 8;
-    # Pass the string itself, because the kernel writes into it.
+    # The kernel writes into the string itself, so do not copy it.
     syscall(PTRACE, PEEKUSER, $pid, $which, $value) == 0 or die "ptrace: $!\n";
     return unpack 'q', $value;
 }
 
-# waited PID: returns the wait status including stops, which perl's waitpid does not report.
+# waited PID: returns the wait status, including stops, which waitpid of perl hides.
 sub waited {
     my ($pid) = @_;
     my $status = "\0" x 4;
@@ -61,7 +61,7 @@ while (1) {
     }
     $signal = $status >> 8;
     if ($signal != (5 | 0x80)) {
-        # The stop after exec is for the tracer only.
+        # The SIGTRAP after exec is only for the tracer.
         $signal = 0 if $signal == 5;
         next;
     }

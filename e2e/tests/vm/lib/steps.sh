@@ -1,10 +1,10 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Simulates a power cut after each operation of a program: copies the gateway's disk during one run,
-# and boots from each copy.
+# Simulates a power cut after each operation of a program: copies the gateway's disk during a single
+# run and boots from each copy.
 
-# disk_copied FILE: stops the machine and copies its disk. A write may be incomplete, as after a
-# power cut.
+# disk_copied FILE: suspends the machine and copies its disk. As after a power cut, writes may be
+# incomplete.
 disk_copied() {
     kill -STOP "$(cat "$RUN/gateway.pid")"
     cp --sparse=always "$RUN/gateway.disk" "$1"
@@ -13,8 +13,8 @@ disk_copied() {
 go_on() { kill -CONT "$(cat "$RUN/gateway.pid")"; }
 
 # copies_of COMMAND INPUT [sync]: runs COMMAND on the gateway. COPIES/N is the disk after operation
-# N, with one more copy at the end; OPERATIONS has the names. With `sync` all written data is on the
-# disk, otherwise only flushed data and what the kernel has written back.
+# N, whose name is in OPERATIONS; the last copy is the final disk. Without `sync`, copies contain
+# only data that was flushed or written back.
 copies_of() {
     local said go line number
     OPERATIONS=()
@@ -41,7 +41,7 @@ copies_of() {
 }
 
 # Recovers the configuration on the second disk, where change $ID may be pending. Prints digests of
-# the configuration after one and after two boots, the state of the change, and unexpected files.
+# the configuration after the first and second boot, the state of the change, and unexpected files.
 # shellcheck disable=SC2016 # expanded on the gateway
 RECOVERY='
 recover() {
@@ -59,8 +59,8 @@ sed "s/.*\"state\":\"\([a-z-]*\)\".*/\1/" "$root/etc/fastpath/changes/$ID.json" 
 find "$root/etc/config" "$root/etc/fastpath/changes" -name ".?*" -o -name "pending*" 2>/dev/null
 busybox umount /run/e2e/disk'
 
-# recovered NUMBER ID: sets TEXTS and STATE to the configuration and the change's state after a boot
-# with that copy. Fails if another boot changes something or files are left.
+# recovered NUMBER ID: boots that copy and sets TEXTS to the configuration's digest and STATE to the
+# state of the change. Fails if a second boot changes something or files are left.
 recovered() {
     local lines where="operation $1, ${OPERATIONS[$1 - 1]}"
     cp --sparse=always "$COPIES/$1" "$RUN/second.disk"

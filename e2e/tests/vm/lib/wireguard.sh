@@ -2,12 +2,11 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # A WireGuard tunnel to another site at the ISP.
 
-# wireguard_key NAME: creates a private key on the peers and prints the public key.
 wireguard_key() {
     peers "umask 077; wg genkey >/tmp/e2e/$1.key; wg pubkey </tmp/e2e/$1.key"
 }
 
-# wireguard_site ISP'S-PORT: adds another site at the ISP, 10.99.0.2, with a web server.
+# wireguard_site PORT: adds a site with a web server, 10.99.0.2, behind the ISP.
 wireguard_site() {
     peers "ip -n isp link add wg0 type wireguard
         ip netns exec isp wg set wg0 listen-port $1 private-key /tmp/e2e/site.key
@@ -16,8 +15,8 @@ wireguard_site() {
         ip -n isp route replace 10.10.10.0/24 dev wg0"
 }
 
-# wireguard_on SITE'S-KEY [NETWORK [ROUTE]]: sets up the gateway's end with its own zone, which
-# routes NETWORK into the tunnel unless ROUTE is 0.
+# wireguard_on KEY [NETWORK [ROUTE]]: sets up the gateway's end and its zone, with a route to
+# NETWORK unless ROUTE is 0.
 wireguard_on() {
     local network=${2:-10.99.0.0/24}
     is_openwrt || wireguard_made "$1" "$network"
@@ -59,7 +58,7 @@ config wireguard_wg0
     is_openwrt || wireguard_up
 }
 
-# wireguard_made SITE'S-KEY NETWORK: creates the gateway's device if netifd cannot.
+# wireguard_made KEY NETWORK: creates the device without netifd.
 wireguard_made() {
     peers cat /tmp/e2e/home.key | gw "cat >/run/e2e/home.key
         ip link add wg0 type wireguard &&
@@ -68,7 +67,6 @@ wireguard_made() {
 }
 wireguard_up() { gw 'ip addr add 10.99.0.1/24 dev wg0; ip link set wg0 up'; }
 
-# wireguard_device SITE'S-KEY: creates the device again.
 wireguard_device() {
     wireguard_made "$1" 10.99.0.0/24
     wireguard_up

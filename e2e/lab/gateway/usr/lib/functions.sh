@@ -1,11 +1,10 @@
 # shellcheck shell=dash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# The part of OpenWrt's /lib/functions.sh that init scripts use. UCI options become variables
-# UCI_<section>_<option>; entries of lists are joined by spaces, as in OpenWrt.
+# The part of OpenWrt's /lib/functions.sh that init scripts use. Options become variables
+# UCI_SECTION_OPTION; list entries are joined by spaces, as in OpenWrt.
 
 UCI_CONFIG_DIR=${UCI_CONFIG_DIR:-/etc/config}
 
-# config_load PACKAGE: replaces the package that was loaded before.
 config_load() {
     UCI_SECTIONS=
     [ -r "$UCI_CONFIG_DIR/$1" ] || return 1
@@ -24,7 +23,7 @@ config_get_bool() {
 
 # config_foreach FUNCTION [TYPE] [ARGUMENT…]: calls FUNCTION SECTION ARGUMENT… for each section.
 config_foreach() {
-    # Variables are local because callbacks may call config_foreach.
+    # Local variables, because callbacks may call config_foreach.
     local config_call config_type config_section config_this
     config_call=$1
     config_type=${2-}

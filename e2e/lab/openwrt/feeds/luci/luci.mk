@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Default recipe of a LuCI package: htdocs/ goes to /www, root/ to /.
+# Default recipe of LuCI packages: htdocs/ goes to /www, root/ to /.
 include $(INCLUDE_DIR)/package.mk
 
 define Build/Prepare
@@ -26,7 +26,6 @@ define Package/$(PKG_NAME)/description
   $(strip $(LUCI_DESCRIPTION))
 endef
 
-# LuCI's default script, for packages without their own.
 define Package/$(PKG_NAME)/postinst
 #!/bin/sh
 [ -n "$${IPKG_INSTROOT}" ] && exit 0

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! rpcd's objects on a bus: the stand-in's, or those of real programs in the folder
+//! rpcd's objects on a bus, of the stand-in or of the real programs in the folder
 //! `CONTRACT_OPENWRT` (`sbin/ubusd`, `sbin/rpcd`, plug-ins in `libexec/rpcd`).
 
 use std::os::unix::fs::PermissionsExt;
@@ -12,17 +12,14 @@ use ubus::{Connection, Entry, Status};
 
 use super::router::{self, Router};
 
-/// Timeout of a call in these tests.
 pub(crate) const LIMIT: Duration = Duration::from_secs(2);
 
-/// A bus with plug-ins, of the stand-in or of real programs.
 pub(crate) struct Bus {
     socket: PathBuf,
     pub(crate) plugins: PathBuf,
-    /// Process that reloads on SIGHUP.
+    /// Process that reloads plug-ins on SIGHUP.
     server: u32,
     children: Vec<Child>,
-    /// Stops the stand-in when dropped.
     router: Option<Router>,
     installed: Vec<PathBuf>,
 }
@@ -70,7 +67,7 @@ impl Bus {
         within(|| self.socket.exists());
         self.children.push(start("rpcd", &["-s", &socket, "-t", &limit]));
         self.server = self.children[1].id();
-        // rpcd publishes plug-ins after its own objects, programs before libraries.
+        // rpcd publishes its own objects first; allow some time for the plug-ins.
         within(|| !self.list("file").is_empty());
         std::thread::sleep(Duration::from_millis(300));
     }
@@ -116,13 +113,12 @@ impl Bus {
         answer.map(Value::Object).map_err(|error| error.status())
     }
 
-    /// Returns the reply to a caller when the plug-in prints `text`.
+    /// Returns the answer to a call for which the plug-in prints `text`.
     pub(crate) fn printed(&self, text: &str) -> Result<Value, Status> {
         std::fs::write(self.plugins.join("test.plug.print"), text).unwrap();
         self.call("test.plug", "print", &json!({}))
     }
 
-    /// Returns whether the plug-in's process has ended.
     pub(crate) fn killed(&self) -> bool {
         let id = std::fs::read_to_string(self.plugins.join("test.plug.pid")).unwrap();
         let stat = std::fs::read_to_string(format!("/proc/{}/stat", id.trim()));

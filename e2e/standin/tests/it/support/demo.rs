@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The object `fastpath.demo`, equal to the recorded one in ucode.
+//! The object `fastpath.demo`, equal to the one in ucode that was recorded.
 
 use std::path::PathBuf;
 use std::sync::mpsc;
@@ -27,7 +27,7 @@ const METHODS: &[Method] = &[
     Method { name: "fail", policy: &[SESSION] },
     Method { name: "empty", policy: &[SESSION] },
     Method { name: "quit", policy: &[SESSION] },
-    // Not recorded: never answers, to test timeouts.
+    // Not in the recordings: never answers, to test timeouts.
     Method { name: "hang", policy: &[SESSION] },
 ];
 
@@ -38,7 +38,7 @@ fn table(value: Value) -> Map {
     }
 }
 
-/// Answers a call. Returns true if the object should be removed.
+/// Answers a call. Returns true if the object must be removed.
 fn answer(request: Request, hanging: &mut Vec<Request>) -> bool {
     let quits = request.method == "quit";
     match request.method.as_str() {
@@ -58,7 +58,7 @@ fn answer(request: Request, hanging: &mut Vec<Request>) -> bool {
     quits
 }
 
-/// Serves until `quit` is called (`None`) or the bus ends (the error).
+/// Serves until `quit` is called (`None`) or the bus ends (`Some`).
 async fn serve(socket: PathBuf, ready: mpsc::Sender<()>, hang: bool) -> Option<ConnectionError> {
     let mut connection = Connection::open(&socket).await.unwrap();
     let bus = connection.handle();
@@ -71,7 +71,7 @@ async fn serve(socket: PathBuf, ready: mpsc::Sender<()>, hang: bool) -> Option<C
         tokio::select! {
             incoming = connection.next() => match incoming {
                 Ok(Incoming::Invoke(request)) => if answer(request, &mut hanging) {
-                    // Send the answer before closing the connection.
+                    // Let the answer leave before the connection closes.
                     tokio::time::sleep(Duration::from_millis(100)).await;
                     return None;
                 },
@@ -86,7 +86,7 @@ async fn serve(socket: PathBuf, ready: mpsc::Sender<()>, hang: bool) -> Option<C
     }
 }
 
-/// Publishes the object from a separate thread, and returns once it can be called.
+/// Publishes the object on its own thread and waits until it is callable.
 pub(crate) fn publish(socket: PathBuf, hang: bool) -> JoinHandle<Option<ConnectionError>> {
     let (ready, published) = mpsc::channel();
     let thread = std::thread::spawn(move || {

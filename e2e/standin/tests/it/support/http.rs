@@ -5,7 +5,6 @@ use std::io::{BufRead, BufReader, Write};
 use std::net::TcpStream;
 use std::time::Duration;
 
-/// A response; `body` is the decoded contents of the chunks.
 #[derive(Debug, Default)]
 pub(crate) struct Answer {
     pub(crate) status: String,
@@ -19,7 +18,7 @@ impl Answer {
         self.headers.iter().find(named).map(|(_, value)| value.as_str())
     }
 
-    /// Parses a recorded response with chunks already joined.
+    /// Parses a recorded response; its chunks are already joined.
     pub(crate) fn recorded(text: &str) -> Answer {
         let text = text.replace("\r\n", "\n");
         let (head, body) = text.split_once("\n\n").unwrap();
@@ -33,7 +32,6 @@ impl Answer {
     }
 }
 
-/// Connects to `address` (`host:port`), with a read timeout of 60 seconds.
 pub(crate) fn connect(address: &str) -> TcpStream {
     let stream = TcpStream::connect(address).unwrap();
     stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
@@ -46,15 +44,14 @@ pub(crate) fn request(method: &str, path: &str, headers: &str, body: &str) -> St
     format!("{head}{headers}\r\n{body}")
 }
 
-/// Sends one request on a new connection.
 pub(crate) fn send(address: &str, text: &str) -> Answer {
     let mut stream = connect(address);
-    // A server that rejects a large body may close before all of it is written.
+    // A server may reject a large body before it is complete.
     let _ = stream.write_all(text.as_bytes());
     read(&mut BufReader::new(stream), usize::MAX)
 }
 
-/// Reads one response, at most `chunks` chunks of a stream.
+/// Reads a response, but at most `chunks` chunks.
 pub(crate) fn read(stream: &mut impl BufRead, chunks: usize) -> Answer {
     let mut answer = Answer::default();
     let line = |stream: &mut dyn BufRead| {

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Common parts of the tests: a running stand-in or real OpenWrt, the recorded object, and a plain
-//! HTTP client.
+//! Test fixtures: a running stand-in or real OpenWrt, the recorded object, an HTTP client.
 
 pub(crate) mod bus;
 pub(crate) mod demo;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Runs a stand-in on temporary files, or uses a prepared OpenWrt.
+//! Runs the stand-in on temporary files, or connects to a prepared OpenWrt.
 
 use std::fs::Permissions;
 use std::io::{BufRead, BufReader};
@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// Passwords `fastpath` and `look`, hashed with `openssl passwd -6` and `-5`.
+/// Hashes of the passwords `fastpath` and `look`, by `openssl passwd -6` and `-5`.
 const ROOT: &str = concat!(
     "$6$standin$6Ai/Vpf2U2ORxj/VQZCQcZQY5kO0Lt2NN",
     "IFGCr1pEEFYLClPGwX9GH2lFDGEBkCWIzHtyOLZthluP6eWm0Iof."
@@ -77,15 +77,15 @@ pub(crate) struct Router {
 
 static NEXT: AtomicU32 = AtomicU32::new(0);
 
-/// Returns a path that no other test uses.
 pub(crate) fn folder(name: &str) -> PathBuf {
     let number = NEXT.fetch_add(1, Ordering::Relaxed);
     std::env::temp_dir().join(format!("{name}-{}-{number}", std::process::id()))
 }
 
 impl Router {
-    /// Uses the router of `CONTRACT_ADDRESS` (`host:port`) and `CONTRACT_UBUS_SOCKET`, which needs
-    /// the logins, access groups and `/etc/config/fastpath` above; otherwise starts a stand-in.
+    /// Connects to the router at `CONTRACT_ADDRESS` (`host:port`) and `CONTRACT_UBUS_SOCKET`, which
+    /// must have the logins, access groups and `/etc/config/fastpath` above. Starts a stand-in if
+    /// unset.
     pub(crate) fn from_environment() -> Router {
         let variable = |name| std::env::var(name).ok();
         match (variable("CONTRACT_ADDRESS"), variable("CONTRACT_UBUS_SOCKET")) {
@@ -104,7 +104,6 @@ impl Router {
         Router::with(&[])
     }
 
-    /// Starts a stand-in with additional options.
     pub(crate) fn with(options: &[&str]) -> Router {
         let folder = folder("standin");
         let shadow = |user: &str, hash: &str| format!("{user}:{hash}:0:0:99999:7:::\n");
@@ -130,7 +129,7 @@ impl Router {
         router
     }
 
-    /// Starts the program on the existing folder and waits until it answers.
+    /// Starts the program on the folder and waits until it is ready.
     pub(crate) fn run(&mut self) {
         let folder = self.folder.clone().unwrap();
         let mut command = Command::new(env!("CARGO_BIN_EXE_fastpath-standin"));
@@ -154,7 +153,7 @@ impl Router {
         let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
         let output = child.stdout.take().unwrap();
         self.child = Some(child);
-        // Messages of the log may come before this line, and come after it.
+        // Log messages may precede and follow the ready line.
         let mut lines = BufReader::new(output).lines().map_while(Result::ok);
         let ready = |line: String| Some(line.strip_prefix("ready http://")?.to_owned());
         let address = lines.find_map(ready).expect("the stand-in is ready");
@@ -162,12 +161,11 @@ impl Router {
         std::thread::spawn(move || lines.for_each(drop));
     }
 
-    /// Process id of the running program.
     pub(crate) fn process(&self) -> u32 {
         self.child.as_ref().unwrap().id()
     }
 
-    /// Terminates the program and returns whether it exited successfully.
+    /// Terminates the program. Returns true for exit status 0.
     pub(crate) fn stop(&mut self) -> bool {
         let Some(mut child) = self.child.take() else { return true };
         let id = child.id().to_string();

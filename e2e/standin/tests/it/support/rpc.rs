@@ -7,7 +7,6 @@ use super::http::{request, send};
 
 pub(crate) const NOBODY: &str = "00000000000000000000000000000000";
 
-/// Posts a JSON-RPC request and returns the answer.
 pub(crate) fn post(address: &str, body: &Value) -> Value {
     let answer = send(address, &request("POST", "/ubus", "", &body.to_string()));
     assert_eq!(answer.status, "HTTP/1.1 200 OK");
@@ -31,7 +30,6 @@ pub(crate) fn call(
     }
 }
 
-/// Logs root in for `timeout` seconds.
 pub(crate) fn log_in(address: &str, timeout: u32) -> String {
     log_in_as(address, "root", "fastpath", timeout)
 }

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Prints a UCI file as shell assignments. Needs words.awk.
 
-# refill(): reads the next line of the file into `rest`.
+# refill(): reads the next line into `rest`.
 function refill() {
     if ((getline rest) > 0) return 1
     rest = ""

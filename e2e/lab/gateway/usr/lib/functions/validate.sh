@@ -1,9 +1,10 @@
 # shellcheck shell=dash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Implements uci_load_validate of OpenWrt's procd.sh: sets options as variables and reports invalid
-# values. Supports only the kinds of values that our packages use.
+# values. Supports the value types of our packages.
 
-# uci_load_validate PACKAGE TYPE SECTION [FUNCTION] NAME:KIND[:DEFAULT]…: FUNCTION gets the status.
+# uci_load_validate PACKAGE TYPE SECTION [FUNCTION] NAME:TYPE[:DEFAULT]…: passes the status to
+# FUNCTION.
 uci_load_validate() {
     validate_section=$3
     validate_call=$4
@@ -30,7 +31,6 @@ uci_load_validate() {
     "$validate_call" "$validate_section" "$validate_status"
 }
 
-# validate_value KIND VALUE: an empty value is always valid.
 validate_value() {
     [ -n "$2" ] || return 0
     case $1 in

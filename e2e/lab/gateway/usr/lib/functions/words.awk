@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Splits UCI files into words like libuci: quoted by ' or ", or unquoted with \ as escape. Adjacent
-# parts are one word, and a quoted part may continue in the next line, which refill() reads. `quote`
-# is passed in as a single quote. An unterminated quote sets `unreadable`.
+# Splits UCI files into words like libuci: quoted by ' or ", or unquoted with the escape \. Adjacent
+# parts form one word; quoted text may span lines, which refill() reads. `quote` is a single quote.
+# An unterminated quote sets `unreadable`.
 
-# take(): removes the next word from `rest` and returns it; sets `found` if there was one.
+# take(): removes the next word from `rest` and returns it; sets `found`.
 function take(    word, c) {
     sub(/^[ \t]+/, "", rest)
     found = rest != "" && substr(rest, 1, 1) != "#"
@@ -21,7 +21,7 @@ function take(    word, c) {
     return word
 }
 
-# quoted(END): returns the text up to the quote END, which may span lines.
+# quoted(END): returns the text up to the quote END, across lines.
 function quoted(end,    text, c) {
     text = ""
     for (;;) {

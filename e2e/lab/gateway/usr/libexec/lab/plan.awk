@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Compares the previous wanted state, the current wanted state and the actual state, and prints
-# commands:
-#   awk -f plan.awk pass=last FILE pass=want FILE pass=have FILE
-# Lines are a stage, a space and a command for: 1 ip, 2 bridge, 3 ip, 4 bridge, 5 ip, 6 sh. Creates
-# missing wanted objects, removes those no longer wanted, and leaves all others alone.
+# Compares the previous wanted state, the new wanted state and the actual state:
+# awk -f plan.awk pass=last FILE pass=want FILE pass=have FILE
+# Prints lines of a stage (1 ip, 2 bridge, 3 ip, 4 bridge, 5 ip, 6 sh) and a command. Creates
+# missing objects, removes those that were wanted only previously, and ignores others.
 
 pass == "last" {
     last[++lasts] = $0
@@ -13,7 +12,7 @@ pass == "last" {
 pass == "want" && !($0 in want) {
     want[$0] = 1
     wants[++count] = $0
-    # Index by subject: a device that is recreated loses its other settings.
+    # Indexed by subject, because a recreated device loses its settings.
     if ($1 == "vdev" || $1 == "bridge" || $1 == "port") wanted_as[$1, $2] = $0
     if ($1 == "mtu" || $1 == "up" || $1 == "stp" || $1 == "mac") keyed[$1, $2] = 1
     if ($1 == "pvlan") keyed[$1, $2, $3] = 1
@@ -30,7 +29,7 @@ pass == "have" {
 
 function say(stage, command) { print stage " " command }
 
-# drop(NAME): removes the device and all devices above it.
+# drop(NAME): marks the device and all devices above it as removed.
 function drop(name,    child) {
     if (name in gone) return
     gone[name] = 1
@@ -38,7 +37,7 @@ function drop(name,    child) {
     delete exists[name]
 }
 
-# there(FACT): returns whether the fact still holds after the deletions.
+# there(FACT): returns whether the fact is still true after the removals.
 function there(fact,    f) {
     if (!(fact in have)) return 0
     split(fact, f, " ")
@@ -66,7 +65,7 @@ function undo(fact,    f) {
 }
 
 function route(f,    text) {
-    # The target `default` does not reveal its family.
+    # `default` does not imply a family.
     text = f[2] == 6 && f[3] == "default" ? "::/0" : f[3]
     if (f[4] != "-") text = text " via " f[4]
     text = text " dev " f[5]
@@ -82,7 +81,7 @@ function address(f) {
     return "addr add " f[3] " brd + dev " f[2]
 }
 
-# make_device(FACT): runs first, so that all other settings find their devices.
+# make_device(FACT): runs first, because other settings need the devices.
 function make_device(fact,    f) {
     split(fact, f, " ")
     if (f[1] == "bridge" && !there(fact))
@@ -94,7 +93,7 @@ function make_device(fact,    f) {
 }
 
 function make(fact,    f) {
-    # `state` does not list GRO; setting it again has no effect.
+    # `state` omits GRO; setting it again has no effect.
     split(fact, f, " ")
     if (f[1] == "gro") say(6, "ethtool -K " f[2] " gro " f[3])
     if (there(fact)) return
@@ -109,7 +108,7 @@ function make(fact,    f) {
     else if (f[1] == "mtu") say(5, "link set " f[2] " mtu " f[3])
     else if (f[1] == "up") say(5, "link set " f[2] " up")
     else if (f[1] == "ipv6") say(6, ipv6(f[2], f[3]))
-    # The addresses of a session that is not up are added when it comes up.
+    # Addresses of a session are added when it comes up.
     else if (f[1] == "addr" && f[2] in exists) say(5, address(f))
     else if (f[1] == "route" && f[5] in exists) say(5, "route replace " route(f))
 }
@@ -123,7 +122,7 @@ END {
             say(1, "link del " f[2])
         }
     }
-    # Recreates a device with the wanted name but another parent or VLAN, whoever created it.
+    # Recreate devices with a wanted name but another parent or VLAN.
     for (i = 1; i <= count; i++) {
         split(wants[i], f, " ")
         if (f[1] == "vdev" && f[2] in exists && !(wants[i] in have)) {
@@ -134,7 +133,7 @@ END {
     }
     for (i = lasts; i > 0; i--) undo(last[i])
     for (i = 1; i <= count; i++) make_device(wants[i])
-    # The MTU of a VLAN device cannot exceed its parent's, so set parents first.
+    # Parents first: a VLAN device's MTU cannot exceed its parent's.
     for (i = 1; i <= count; i++) {
         split(wants[i], f, " ")
         if (f[1] != "mtu" || ("vdev", f[2]) in wanted_as) continue

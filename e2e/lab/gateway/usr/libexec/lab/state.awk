@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Prints the actual state in the format of `wanted`. Input is the output of `ip -o -d link`, `bridge
-# vlan`, `ip -o addr`, `ip route`, `ip -6 route` and disable_ipv6 of each device, each after a line
-# `== NAME`. `link N` names every device; `gro` is not listed.
+# Prints the actual state in the format of `wanted`. Input: `ip -o -d link`, `bridge vlan`, `ip -o
+# addr`, `ip route`, `ip -6 route` and disable_ipv6, each after a line `== NAME`. `link N` names
+# every device; `gro` is omitted.
 
-# after(WORD): returns the word that follows WORD in the line.
 function after(word,    i) {
     for (i = 1; i < NF; i++) if ($i == word) return $(i + 1)
     return ""
@@ -51,7 +50,7 @@ part == "addr" && ($3 == "inet" || $3 == "inet6") && !/ scope link / {
 
 (part == "route4" || part == "route6") && after("dev") != "" {
     metric = after("metric")
-    # 1024 is the kernel's default metric of IPv6.
+    # 1024 is the kernel's default metric for IPv6.
     if (part == "route6" && metric == 1024) metric = ""
     print "route", substr(part, 6), $1, default_for(after("via"), "-"), after("dev"), \
         default_for(metric, "-")

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# packet-steering.uc [-l FLOWS] [0|1|2]: writes rps_cpus of every port like netifd's program: 0
-# zeros, 1 (default) one CPU per port, 2 all CPUs.
+# packet-steering.uc [-l FLOWS] [0|1|2]: writes rps_cpus of every port like netifd's program. 0:
+# none, 1 (default): one CPU per port, 2: all CPUs.
 steering=1
 while [ $# != 0 ]; do
     case $1 in

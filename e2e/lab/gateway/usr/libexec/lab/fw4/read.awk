@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Reads UCI files and checks the sections of `firewall` like firewall4. A file that libuci cannot
-# parse has no sections, without an error. Sections with a list instead of a value, or with an
-# invalid value, are skipped with a warning on stderr. Needs words.awk.
+# Reads UCI files and checks sections of `firewall` like firewall4. A file that libuci rejects has
+# no sections. Invalid sections, and lists instead of values, are skipped with a warning on stderr.
+# Needs words.awk.
 
-# Section i is kind[i], id[i] and option[i, NAME]. Entries of a list are lines, and list[i, NAME] is
-# set.
+# Section i is kind[i], id[i] and option[i, NAME]. For lists, option has a line per entry, and
+# list[i, NAME] is set.
 function refill() {
     if ((getline rest < file) > 0) return 1
     rest = ""
@@ -46,7 +46,6 @@ function load(path,    keyword, key, value) {
 function of(i, key, otherwise) { return (i, key) in option ? option[i, key] : otherwise }
 function is_on(i, key, otherwise) { return of(i, key, otherwise) ~ /^(1|on|true|yes)$/ }
 
-# words(I, KEY, INTO): splits an option into its entries.
 function words(i, key, into,    text) {
     delete into
     text = of(i, key, "")
@@ -70,14 +69,14 @@ function unknown(i, text) {
     failed = 1
 }
 
-# bare(TEXT): removes a leading `!`, and sets `negated` if there was one.
+# bare(TEXT): removes a leading `!` and records it in `negated`.
 function bare(text) {
     negated = sub(/^[ \t]*!/, "", text)
     gsub(/^[ \t]+|[ \t]+$/, "", text)
     return text
 }
 
-# completed(TEXT, CHOICES): returns the first choice that starts with TEXT.
+# completed(TEXT, CHOICES): returns the first choice with the prefix TEXT.
 function completed(text, choices,    n, i, choice) {
     n = split(choices, choice, " ")
     text = tolower(text)
@@ -108,7 +107,7 @@ function is_v6(text,    part, n, i, count, last) {
 
 function family_of(text) { return is_v4(text) ? 4 : is_v6(text) ? 6 : 0 }
 
-# is_subnet(TEXT): accepts addresses and configured networks; sets `part`.
+# is_subnet(TEXT): returns whether TEXT is an address or a configured network; sets `part`.
 function is_subnet(text,    n, bits) {
     n = split(text, part, "/")
     if (n == 2) {
@@ -149,12 +148,12 @@ function is_value(type, text) {
     if (type == "limit") return text ~ /^[0-9]+(\/[a-z]+)?$/ &&
         (text !~ /\// || completed(substr(text, index(text, "/") + 1), UNITS) != "")
     if (type == "mark") return text ~ /^(0x)?[0-9a-fA-F]+(\/(0x)?[0-9a-fA-F]+)?$/
-    # device, protocol, set, helper, icmptype
+    # device, protocol, set, helper and icmptype are not checked.
     return 1
 }
 
-# Options of each type of section: NAME:TYPE, followed by `*` if it may be a list, `!` if it is
-# required, `-` if it cannot be negated.
+# Options by section type, as NAME:TYPE. Suffix `*` allows a list, `!` requires the option, `-`
+# forbids negation.
 function specify() {
     TARGETS = "accept reject drop notrack helper mark dscp dnat snat masquerade"
     UNITS = "second minute hour day"
@@ -185,7 +184,6 @@ function specify() {
         "chain:identifier fw4_compatible:bool"
 }
 
-# is_good(I): returns whether fw4 accepts the section.
 function is_good(i,    all, n, j, spec, key, type) {
     n = split(SPEC[kind[i]], all, " ")
     for (j = 1; j <= n; j++) {

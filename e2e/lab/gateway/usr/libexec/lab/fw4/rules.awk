@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Makes rules, forwardings and port forwards like fw4: a separate rule for each protocol, family and
-# non-contiguous mask, collected in rules[CHAIN]. There is no reflection, so inner hosts cannot use
-# a port forward by its outer address.
+# Creates rules, forwardings and port forwards like fw4: a rule per protocol, family and
+# non-contiguous mask, collected in rules[CHAIN]. Reflection is missing, so inner hosts cannot use
+# the outer address of a port forward.
 
 function put(chain, text) { rules[chain] = rules[chain] "    " text "\n" }
 
 function joined(a, b) { return a == "" ? b : a ", " b }
 function set_of(text) { return text ~ /, / ? "{ " text " }" : text }
 
-# bits_of(MASK): returns the prefix length of an IPv4 netmask, -1 if it is not contiguous.
+# bits_of(MASK): returns the prefix length of an IPv4 netmask, or -1 if it is not contiguous.
 function bits_of(mask,    part, i, n, done) {
     split(mask, part, ".")
     n = 0
@@ -24,8 +24,8 @@ function bits_of(mask,    part, i, n, done) {
     return n
 }
 
-# add_address(SIDE, TEXT): adds an entry by family and negation to pos or neg, or to odd_pos (lines)
-# or odd_neg if its mask is not contiguous.
+# add_address(SIDE, TEXT): adds an address to pos or neg by family and negation. Addresses with a
+# non-contiguous mask go to odd_pos (one per line) or odd_neg.
 function add_address(side, text,    of_net, n, i, not, all) {
     text = bare(text)
     not = negated
@@ -61,7 +61,7 @@ function forget_addresses() {
     delete odd_neg
 }
 
-# groups(SIDE, FAMILY, INTO): returns the alternative matches of a side.
+# groups(SIDE, FAMILY, INTO): collects the alternative matches of a side.
 function groups(side, family, into,    at, base, n, i, lines) {
     at = side SUBSEP family
     base = neg[at] == "" ? "" : (family == 4 ? "ip " : "ip6 ") side "addr != " set_of(neg[at]) " "
@@ -73,15 +73,15 @@ function groups(side, family, into,    at, base, n, i, lines) {
     return n
 }
 
-# family_wanted(TEXT): returns 4, 6, 0 for both, or "" if the option is missing.
+# family_wanted(TEXT): returns 4, 6, 0 for both, or "" without the option.
 function family_wanted(text) {
     if (text == "") return ""
     if (text ~ /^(any|all|\*)$/) return 0
     return text == "inet" || text ~ /4/ ? 4 : 6
 }
 
-# one_family(I, FAMILY, SIDES, NAMES): returns the family that satisfies the option and all
-# addresses, "none" if they contradict each other.
+# one_family(I, FAMILY, SIDES, NAMES): returns the family that satisfies option and addresses, or
+# "none" if they contradict each other.
 function one_family(i, family, sides, names,    side, name, n, j, four, six) {
     n = split(sides, side, " ")
     split(names, name, ",")
@@ -99,7 +99,6 @@ function one_family(i, family, sides, names,    side, name, n, j, four, six) {
     return family
 }
 
-# ports(I, KEY, PROTO, SIDE): returns a match of ports.
 function ports(i, key, proto, side,    entry, n, j, text, yes, no) {
     n = words(i, key, entry)
     yes = no = ""
@@ -126,7 +125,7 @@ function macs(i,    entry, n, j, text, yes, no) {
         (no == "" ? "" : "ether saddr != " set_of(no) " ")
 }
 
-# protocols(I, INTO): returns protocol names; fw4 ignores a leading `!`.
+# protocols(I, INTO): collects protocol names. Like fw4, ignores a leading `!`.
 function protocols(i, into,    entry, n, j, m, text) {
     n = words(i, "proto", entry)
     if (n == 0) entry[n = 1] = "tcpudp"
@@ -148,7 +147,7 @@ function has_icmp(i, family,    entry, n) {
     return 0
 }
 
-# icmp(I, FAMILY, INTO): returns ICMP matches: one rule for types, one for types with codes.
+# icmp(I, FAMILY, INTO): collects ICMP matches: one rule for types, another for types with codes.
 function icmp(i, family, into,    entry, n, j, number, type, pairs, word, m) {
     n = words(i, "icmp_type", entry)
     type = pairs = ""
@@ -161,12 +160,12 @@ function icmp(i, family, into,    entry, n, j, number, type, pairs, word, m) {
     word = family == 4 ? "icmp" : "icmpv6"
     if (type != "") into[++m] = word " type " set_of(type) " "
     if (pairs != "") into[++m] = word " type . " word " code { " pairs " } "
-    # Without a type of this family fw4 makes a rule for all types.
+    # Like fw4, match all types if none belongs to this family.
     if (m == 0) into[++m] = ""
     return m
 }
 
-# conditions(I): returns the matches that rules and redirects have in common.
+# conditions(I): returns the matches common to rules and redirects.
 function conditions(i,    text, value, limit, rate) {
     value = of(i, "limit", "")
     if (value != "") {
@@ -267,7 +266,7 @@ function rules_of_family(i, proto, family, match_ports, target, \
         put_rule(i, proto, family, type[l], src[j] dst[k], target)
 }
 
-# put_rule(…, FIELDS, …): FIELDS matches ports or ICMP types.
+# FIELDS matches ports or ICMP types.
 function put_rule(i, proto, family, fields, match_addresses, target, \
     src, dest, chain, verdict, text) {
     src = of(i, "src", "")
@@ -335,7 +334,6 @@ function redirect(i,    proto, n, j, target, src, dest) {
     for (j = 1; j <= n; j++) redirect_of(i, proto[j])
 }
 
-# zone_of(ADDRESS): returns the first zone with a subnet that contains the address.
 function zone_of(text,    i, j, n, net, entry, m, k) {
     if (text == "") return ""
     text = text in network ? network[text] : text
@@ -352,7 +350,8 @@ function zone_of(text,    i, j, n, net, entry, m, k) {
     return ""
 }
 
-# is_inside(ADDRESS, SUBNET): compares hexadecimal digits, so IPv6 prefixes must be multiples of 4.
+# is_inside(ADDRESS, SUBNET): compares hexadecimal digits, so IPv6 prefix lengths must be multiples
+# of 4.
 function is_inside(address, subnet,    part, n) {
     n = split(subnet, part, "/")
     if (family_of(address) != family_of(part[1])) return 0
@@ -365,7 +364,7 @@ function is_inside(address, subnet,    part, n) {
     return substr(digits(address), 1, part[2] / 4) == substr(digits(part[1]), 1, part[2] / 4)
 }
 
-# digits(ADDRESS): returns the 32 digits of an IPv6 address.
+# digits(ADDRESS): returns the 32 hexadecimal digits of an IPv6 address.
 function digits(text,    half, left, right, n, m, i, out) {
     split(text, half, "::")
     n = half[1] == "" ? 0 : split(half[1], left, ":")
@@ -400,13 +399,12 @@ function redirects_of_family(i, proto, family,    src, dst, n, m, j, k, to) {
         put_redirect(i, proto, family, src[j] dst[k], to)
 }
 
-# host(TEXT): returns the first address of a network.
 function host(text,    part, byte, bits, i, size) {
     if (split(text, part, "/") == 1 || is_v6(part[1])) return part[1]
     bits = part[2]
     split(part[1], byte, ".")
     for (i = 1; i <= 4; i++) {
-        # BusyBox awk may be built without the power operator.
+        # BusyBox's awk may lack the power operator.
         for (size = 1; size < 256 && bits < 8; bits++) size *= 2
         byte[i] -= byte[i] % size
         bits -= 8

@@ -1,14 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Prints table inet fw4 for /etc/config/firewall like firewall4, with its names of chains and its
-# order of rules:
-#   awk -v quote="'" -v config=FOLDER -v sys=/sys -v has_flowtable=0|1 -f …
-# Devices and addresses of a network come from the network's configuration.
+# Prints table inet fw4 for /etc/config/firewall with firewall4's chain names and order:
+# awk -v quote="'" -v config=FOLDER -v sys=/sys -v has_flowtable=0|1 -f …
+# Devices and addresses of networks come from the network's configuration.
 
 function interface(i,    name, proto, device, entry, n, j, mask) {
     name = id[i]
     proto = of(i, "proto", "")
     device = of(i, "device", "")
-    # netifd names the device of a tunnel after its interface.
+    # netifd names tunnel devices after their interfaces.
     if (proto == "pppoe") device = "pppoe-" name
     if (proto == "wireguard") device = name
     if (device ~ /^@/) device = l3[substr(device, 2)]
@@ -54,7 +53,7 @@ function address_set(i,    entry, n, j, elements, line, path) {
     n = words(i, "entry", entry)
     for (j = 1; j <= n; j++) elements = joined(elements, entry[j])
     path = of(i, "loadfile", "")
-    # Reads all lines unchecked, since nft reports invalid addresses.
+    # Addresses are not checked here, because nft reports invalid ones.
     while (path != "" && (getline line < path) > 0)
         if (line !~ /^#/ && line != "") elements = joined(elements, line)
     sets = sets "  set " of(i, "name") " { type ipv4_addr; flags interval; auto-merge\n" \
@@ -69,7 +68,6 @@ function include(i,    path, position) {
         included[position] = included[position] "include \"" of(i, "path") "\"\n"
 }
 
-# each(TYPE): calls the function for TYPE on each section that fw4 accepts.
 function each(type,    i) {
     for (i = first; i <= sections; i++) {
         if (kind[i] != type || !is_good(i)) continue
@@ -83,7 +81,6 @@ function each(type,    i) {
     }
 }
 
-# port_list(I): adds the ports below a zone's networks, resolving VLANs and bridges.
 function port_list(i,    entry, n, j, m, k, port, base) {
     n = words(i, "network", entry)
     for (j = 1; j <= n; j++) {
@@ -99,10 +96,10 @@ function port_list(i,    entry, n, j, m, k, port, base) {
     }
 }
 
-# Conntrack helpers with a loaded module: a zone without masquerading uses all of them unless
-# `auto_helper` is off; `helper` names helpers explicitly.
+# Conntrack helpers whose modules are loaded. Zones without masquerading use all of them unless
+# `auto_helper` is off; `helper` selects them explicitly.
 function helper_chains(    name, part, n, j, i, k, loaded, line, chain, jumps) {
-    # NAME PROTOCOL PORT: the part of fw4's list that a kernel of the lab can have.
+    # NAME PROTOCOL PORT, limited to helpers of the lab's kernels.
     n = split("ftp tcp 21,sip udp 5060,tftp udp 69,pptp tcp 1723", name, ",")
     for (j = 1; j <= n; j++) {
         split(name[j], part, " ")
@@ -142,7 +139,7 @@ function zone_jump(i, chain, direction) {
 
 function policy_of(i, hook) { return completed(of(i, hook, policy[hook]), "accept reject drop") }
 
-# zone_chains(I): defines chains for all verdicts, because any rule may jump to them.
+# zone_chains(I): defines chains for all verdicts, since any rule may jump to them.
 function zone_chains(i,    name, hook, j, verdict, k, side, statement) {
     name = of(i, "name")
     split("input forward output", hook, " ")
@@ -210,14 +207,14 @@ function mss(direction, i) {
         " tcp flags syn / fin,syn,rst tcp option maxseg size set rt mtu\n"
 }
 
-# Flushes the table like fw4, so sets and empty chains of removed zones stay.
+# Like fw4, flush the table: sets and empty chains of removed zones stay.
 function print_table(    i, names) {
     print "table inet fw4\nflush table inet fw4"
     if (has_flowtable) print "delete flowtable inet fw4 ft"
     printf "%s", included["ruleset-prepend"]
     print "table inet fw4 {"
     printf "%s%s", included["table-prepend"], sets
-    # Definitions for included files. nft rejects two zones of the same name because of them.
+    # Definitions for included files. They make nft reject two zones with the same name.
     for (i = 1; i <= zone_count; i++) {
         names = devices[zones[i]]
         if (substr(names, 1, 1) != "{") names = "{ " names " }"
@@ -241,7 +238,7 @@ function print_table(    i, names) {
     printf "%s}\n%s", included["table-append"], included["ruleset-append"]
 }
 
-# Name, IPv4 type/code and IPv6 type/code. fw4 uses only the first code of IPv6-only types.
+# Name, IPv4 type/code, IPv6 type/code. fw4 uses only the first code of IPv6-only types.
 function icmp_types(    known, n, j, part) {
     n = split("ping 8 128,echo-request 8 128,pong 0 129,echo-reply 0 129," \
         "destination-unreachable 3 1,time-exceeded 11 3,parameter-problem 12 4," \

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Empty, because nothing is compiled here.
+# Empty: nothing is compiled here.
 RUST_ARCH_DEPENDS:=
 RUSTC_TARGET_ARCH:=
 CARGO_PKG_CONFIG_VARS:=
