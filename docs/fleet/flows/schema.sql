@@ -35,8 +35,7 @@ CREATE TABLE IF NOT EXISTS fastpath.received
     rev_packets UInt64,
     rev_bytes UInt64,
     offloaded_bytes UInt64,
-    -- Number of records that nfacctd aggregated into this one. It sums bytes and packets, while the
-    -- elements of `primitives` are part of the key.
+    -- Number of records that nfacctd aggregated into this one.
     flows UInt64
 )
 ENGINE = Null;
@@ -66,7 +65,7 @@ CREATE TABLE IF NOT EXISTS fastpath.flows
     reason LowCardinality(String),
     inspection LowCardinality(String),
     end_reason UInt8,
-    -- Number of the gateway's records that nfacctd aggregated into this row, usually 1.
+    -- Number of aggregated records, usually 1.
     records UInt32,
     up_packets UInt64,
     up_bytes UInt64,

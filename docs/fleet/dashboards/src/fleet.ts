@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/** All gateways: which need attention, and their traffic. */
+/** Dashboard of all gateways: problems and traffic. */
 
 import { CONNTRACK_USE, bits, of, offloadRatio, rate, sumBy } from './metrics.js';
 import { board, chart, figure, list, units } from './panels.js';

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/** Traffic by zones and hosts, and why flows are on the slow path. */
+/** Dashboard of flows: traffic by zones and hosts, reasons of the slow path. */
 
 import { OFFLOADED, bits, of, rate, sumBy } from './metrics.js';
 import { board, chart, list, units } from './panels.js';
 
-/** Bytes of single hosts, without `other`, the sum of all further hosts. */
+/** Bytes by host; `other` is the sum of hosts without their own series. */
 const hostBytes = (direction = ''): string =>
   of('fastpath_host_bytes_total', `host!="other"${direction && `,direction="${direction}"`}`);
 const ofDay = (direction = ''): string =>
   sumBy('instance, host', `increase(${hostBytes(direction)}[1d])`);
 const hostRate = rate('fastpath_host_bytes_total', 'host!="other"');
 const hostBits = `8 * ${sumBy('instance, host', hostRate)}`;
-/** Limits an expression to the hosts with most bytes of a day in both directions. */
+/** Limits an expression to the 50 hosts with the most bytes of a day. */
 const busiest = (expression: string): string =>
   `${expression} and on (instance, host) topk(50, ${ofDay()})`;
 const hostInfo = sumBy('instance, host, name', of('fastpath_host_info'));

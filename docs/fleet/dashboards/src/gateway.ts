@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/** One gateway: forwarding, WAN, conntrack, the eBPF engine, findings. */
+/** Dashboard of one gateway: forwarding, WAN, conntrack, the eBPF engine, findings. */
 
 import { CONNTRACK_USE, EBPF_USE, bits, of, offloadRatio, rate, sumBy } from './metrics.js';
 import { board, chart, figure, states } from './panels.js';

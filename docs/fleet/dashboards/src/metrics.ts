@@ -5,14 +5,12 @@
 export const of = (name: string, matchers = ''): string =>
   `${name}{instance=~"$gateway"${matchers === '' ? '' : `,${matchers}`}}`;
 
-/** Growth of a counter per second. */
 export const rate = (name: string, matchers = ''): string =>
   `rate(${of(name, matchers)}[$__rate_interval])`;
 
 export const sumBy = (labels: string, expression: string): string =>
   `sum by (${labels}) (${expression})`;
 
-/** Paths of offloaded traffic. */
 export const OFFLOADED = 'path=~"flowtable|hardware|ebpf"';
 
 /** Forwarded bits per second by LABELS. */

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/** Panels and dashboards with common settings. */
 
 import * as cog from '@grafana/grafana-foundation-sdk/cog';
 import * as common from '@grafana/grafana-foundation-sdk/common';
@@ -12,7 +11,7 @@ import * as timeseries from '@grafana/grafana-foundation-sdk/timeseries';
 
 /** Data source selected at the top of each dashboard: Prometheus or VictoriaMetrics. */
 const SOURCE: common.DataSourceRef = { type: 'prometheus', uid: '${datasource}' };
-/** Columns of the grid. */
+/** Columns of Grafana's grid. */
 const WIDTH = 24;
 
 /** A query and its legend. */
@@ -20,14 +19,14 @@ export type Query = readonly [expression: string, legend: string];
 
 export interface Look {
   unit?: string;
-  /** Columns, of 24. */
+  /** Width in columns of the grid. */
   span?: number;
   height?: number;
   description?: string;
   /** Upper end of the range, which starts at 0. */
   max?: number;
   stacked?: boolean;
-  /** Values from which a figure is yellow or red. */
+  /** Thresholds for yellow and red. */
   limits?: readonly [warning: number, error: number];
   /** Shows the legend instead of the value. */
   named?: boolean;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/** Intrusion prevention: state, volume, alerts, blocks, rules. */
+/** Dashboard of intrusion prevention: state, volume, alerts, blocks, rules. */
 
 import { of, rate, sumBy } from './metrics.js';
 import { board, chart, figure, list, states, units } from './panels.js';

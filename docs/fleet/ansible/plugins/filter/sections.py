@@ -9,13 +9,12 @@ VLAN = {"vlan", "ports", "interface", "proto", "ipaddr", "ip6addr", "ip6assign",
 WAN = {"interface", "port", "vlan", "proto", "username", "password", "mtu", "ipv6", "values"}
 ZONE = {"name", "network", "input", "output", "forward", "masq", "mtu_fix", "forward_to"}
 POLICY = {"name", "enabled", "src", "dest", "src_vlan", "dest_vlan", "action"}
-# Options of all kinds of exports.
 EXPORT = {
     "kind", "enabled", "name", "host", "port", "interface",
     "protocol", "active_timeout", "idle_timeout", "template_refresh", "domain", "enterprise",
     "event",
 }
-# Options of kind `redis`, which fastpathd no longer has; removed from exports of the same name.
+# Options of the removed kind `redis`. fastpathd would refuse them in an export of another kind.
 REDIS = ("password", "redis_key", "redis_type", "username")
 
 
@@ -23,7 +22,7 @@ def known(what, entry, names, required):
     """Raises an error for misspelt and missing variables, which would have no effect."""
     for name in required:
         if entry.get(name) in (None, ""):
-            # Show only the name, as other values may be secrets.
+            # Show only the name, because other values may be secrets.
             which = f" of {entry['name']}" if entry.get("name") else ""
             raise AnsibleFilterError(f"{what}{which}: {name} is missing")
     unknown = set(entry) - names
@@ -97,7 +96,6 @@ def policies(entries):
     for entry in entries:
         known("fastpath_policies", entry, POLICY, ["name", "action"])
         values = {name: value for name, value in entry.items() if name != "name"}
-        # Remove other conditions.
         for name in sorted(POLICY - {"name"}):
             values.setdefault(name, None)
         yield section("fastpath", "policy", None, {"name": entry["name"]}, values)
@@ -105,7 +103,7 @@ def policies(entries):
 
 def exports(entries):
     for name, values in entries.items():
-        # Remove other options; the daemon would refuse options of another kind.
+        # Remove options of another kind, which the daemon would refuse.
         values = {**dict.fromkeys([*sorted(EXPORT), *REDIS]), **values}
         yield section("fastpath", "export", name, None, values)
 

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Computes the edits from the current sections of a gateway to the wanted ones.
 
-A wanted section is found by name, or by type and the options in `match`. Options that it does not
-mention stay. The gateway shows secrets as MASK, so an edit for a secret is always made, and the
-gateway's `check` reports no difference if the value is equal."""
+A wanted section is found by name, or by type and the options in `match`; other options stay. The
+gateway shows secrets as MASK, so a secret always gets an edit, whose value `check` compares."""
 
 from __future__ import annotations
 
@@ -33,7 +32,7 @@ def settings(values):
 
 
 def meaning(option, value):
-    """Returns a value without irrelevant differences: notation of MACs, order of ports."""
+    """Normalises the notation of MAC addresses and the order of ports."""
     if option == "ports" and value is not None:
         return sorted(value.split() if isinstance(value, str) else value)
     if isinstance(value, list):
@@ -44,8 +43,7 @@ def meaning(option, value):
 
 
 def same(option, have, want):
-    """Reports whether an option has a value. OpenWrt's programs treat a list of one as a string,
-    and a string as the list of its words."""
+    """Compares values as OpenWrt's programs do: a string equals the list of its words."""
     have, want = meaning(option, have), meaning(option, want)
     if have == want or isinstance(have, str) == isinstance(want, str) or None in (have, want):
         return have == want

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Makes a change through `fastpath.change`: check, apply, confirm once it is in force.
 
-A change is confirmed only if the gateway answers a new connection after it was applied. Otherwise
-the gateway restores the old configuration by itself."""
+Confirms only if the gateway answers a new connection after the change. Otherwise the gateway rolls
+the change back."""
 
 from __future__ import annotations
 
@@ -15,9 +15,10 @@ from .ubus import Denied, Refused, Unreachable
 OBJECT = "fastpath.change"
 # Seconds between polls of a pending change.
 PAUSE = 1.0
-# Seconds after the time to confirm, for the gateway to roll back and answer.
+# Seconds after the deadline, for the gateway to roll back and answer.
 GRACE = 60.0
-# Seconds until a change without a report on its effect is confirmed, same as in the page.
+# Seconds until a change is confirmed if the gateway cannot report whether it is in force, as in
+# the page.
 SETTLED = 12.0
 # Maximum length of a note in bytes.
 LONGEST_NOTE = 200
@@ -74,7 +75,7 @@ class Transaction:
         """Returns Ansible's result. Options: seconds, note, cut_ok, accept_exposure, confirm."""
         wanted = configs(sections, only)
         answer = self.gateway.call(OBJECT, "get", {"configs": wanted})
-        # An older gateway refuses the call instead.
+        # Gateways without `broken` refuse the call instead.
         broken = answer.get("broken", [])
         if broken:
             raise Failed(texts(broken), broken=broken)
@@ -132,10 +133,10 @@ class Transaction:
         try:
             change = self.gateway.call(OBJECT, "apply", arguments)["id"]
         except Unreachable:
-            # The change may have broken the connection before the answer.
+            # The change may break the connection before the answer arrives.
             newer = before["id"] if before else 0
             change = self._lost(newer, arguments["note"], begun + seconds)
-        # Restarted services may have lost the old session.
+        # A restart of services may have ended the session.
         self.later.session = None
         state = self._confirm(change, begun, seconds, options.get("confirm", "in_force"))
         return {"id": change, "state": state}
@@ -223,7 +224,7 @@ class Transaction:
         try:
             self.later.call(OBJECT, "revert", {"id": change})
         except (Unreachable, Denied, Refused):
-            # The change expires.
+            # Without the revert the change expires.
             pass
 
     def _ended(self, change, until, reachable):

@@ -10,72 +10,72 @@ short_description: Changes the configuration of a gateway with fastpath, in one 
 description:
   - Compares the wanted sections of UCI with those of the gateway, has the gateway check the
     difference, applies it and confirms it once it is in force.
-  - The gateway restores the old configuration by itself unless it is confirmed, as when the change
-    disconnects the controller, and after a loss of power.
-  - Speaks JSON-RPC with the gateway's web server. There is no Python on the gateway, so the
-    module runs on the controller (C(connection=local) or C(delegate_to=localhost)).
+  - The gateway rolls back a change that is not confirmed, for example if it disconnects the
+    controller or after a power cut.
+  - Runs on the controller (C(connection=local) or C(delegate_to=localhost)), because gateways have
+    no Python. Uses JSON-RPC with the gateway's web server.
 options:
   url:
-    description: Where the page answers, such as C(https://192.168.1.1).
+    description: Address of the page, such as C(https://192.168.1.1).
     type: str
     required: true
   confirm_url:
-    description: Where it answers after the change, if the change moves it. Default is I(url).
+    description: Address of the page after the change, if the change moves it. Default is I(url).
     type: str
   username:
     type: str
     default: root
-    description: An account that may write.
+    description: An account with the right to write.
   password:
     type: str
     required: true
-    description: Its password.
+    description: Password of the account.
   validate_certs:
     type: bool
     default: true
-    description: Whether the certificate is verified.
+    description: Verify the gateway's certificate.
   ca_path:
     type: path
-    description: A certificate, or a file of certificates, to verify it with.
+    description: File with the certificates that I(validate_certs) accepts.
   timeout:
     type: float
     default: 10
-    description: Seconds that one call may take.
+    description: Timeout of one call in seconds.
   sections:
     description:
-      - Sections of UCI. One is found by I(section), or by the options in I(match) among those of
-        its type, or is the only one of its type. Options that are not mentioned stay.
+      - Wanted sections of UCI. The gateway's section is found by I(section), by the options in
+        I(match), or as the only one of its type. Options that are not listed stay.
     type: list
     elements: dict
     default: []
     suboptions:
       config:
-        description: The file.
+        description: File of the section.
         type: str
         required: true
         choices: [dhcp, fastpath, firewall, network, rpcd, sqm, suricata, system, wireless]
       type:
-        description: The type of the section.
+        description: Type of the section.
         type: str
         required: true
       section:
-        description: Its name; a section without one is anonymous.
+        description: Name of the section; without a name it is anonymous.
         type: str
       match:
         description: Options by which an anonymous section is found.
         type: dict
       values:
-        description: Its options. A list is a list of UCI; null removes an option.
+        description: Options of the section. A list is a list of UCI; null removes an option.
         type: dict
       state:
-        description: Whether there is such a section.
+        description: Whether the section must exist.
         type: str
         choices: [present, absent]
         default: present
   only:
     description:
-      - Removes the sections of a type that I(sections) does not name. I(where) limits this to
-        those whose options have one of the values.
+      - Removes all sections of a type except those of I(sections). I(where) limits this to sections
+        whose options have one of the values.
     type: list
     elements: dict
     default: []
@@ -83,27 +83,27 @@ options:
       config:
         type: str
         required: true
-        description: The file.
+        description: File of the sections.
       type:
         type: str
         required: true
-        description: The type of the sections.
+        description: Type of the sections.
       where:
         type: dict
         description: Options and their values.
       ordered:
         type: bool
         default: false
-        description: Whether the sections have to be in the order of I(sections).
+        description: Put the sections into the order of I(sections).
   seconds:
-    description: Seconds after which the gateway rolls back a change that is not confirmed.
+    description: Seconds until the gateway rolls back an unconfirmed change.
     type: int
     default: 60
   confirm:
     description:
-      - C(in_force) confirms when the gateway reports that network, firewall and daemon work by the
-        change; C(reachable) also confirms a change of which a part cannot be in force yet, such as
-        an interface on a port without a cable.
+      - C(in_force) confirms when the gateway reports that the change is in force. C(reachable) also
+        accepts a change of which a part cannot be in force yet, such as an interface on a port
+        without a cable.
     type: str
     choices: [in_force, reachable]
     default: in_force
@@ -142,19 +142,19 @@ id:
   type: int
   returned: when a change was applied
 state:
-  description: How it ended. C(confirmed), C(reverted), C(expired), C(power-cut), C(unknown).
+  description: Outcome. C(confirmed), C(reverted), C(expired), C(power-cut), C(unknown).
   type: str
   returned: when a change was applied
 access:
-  description: Access between zones that it grants or withdraws.
+  description: Access between zones that the change grants or withdraws.
   type: list
   returned: when there is a difference
 exposes:
-  description: Zones that it opens to the Internet.
+  description: Zones that the change opens to the Internet.
   type: list
   returned: when there is a difference
 cuts:
-  description: Clients of the page that it may disconnect.
+  description: Clients of the page that the change may disconnect.
   type: list
   returned: when there is a difference
 """
@@ -222,7 +222,7 @@ ARGUMENTS = {
 
 
 class QuietModule(AnsibleModule):
-    """Keeps arguments out of the controller's log, since sections contain passwords."""
+    """Keeps arguments out of the controller's log, because sections contain passwords."""
 
     def _log_invocation(self):
         pass
