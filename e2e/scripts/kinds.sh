@@ -95,7 +95,6 @@ test_static() {
     check "licence lines" "$TOP/e2e/scripts/static" licence
     check "length of files and lines" "$TOP/e2e/scripts/static" length
     check "API page matches the schemas" node "$TOP/e2e/scripts/api-doc.mjs" --check
-    check "shown options of the collection" node "$TOP/e2e/scripts/shown-options.mjs" --check
     check "doctor page matches the doctor's texts" node "$TOP/e2e/scripts/doctor-doc.mjs" --check
     check "the doctor's checks have their tests" node "$TOP/e2e/scripts/tags.mjs"
     check "hash of the project's files" "$TOP/e2e/scripts/static" hash

@@ -16,6 +16,10 @@ class Ambiguous(Exception):
     """Several sections match a wanted section."""
 
 
+class Invalid(Exception):
+    """UCI cannot hold a value of this type."""
+
+
 def setting(value):
     """Returns a value as in UCI: a string, a list of strings, or None for no option."""
     if value is None or value == "" or value == []:
@@ -24,11 +28,19 @@ def setting(value):
         return "1" if value else "0"
     if isinstance(value, (list, tuple)):
         return [setting(each) for each in value]
+    if not isinstance(value, (str, int, float)):
+        raise Invalid(f"a {type(value).__name__} is neither a text nor a number")
     return str(value)
 
 
 def settings(values):
-    return {option: setting(value) for option, value in (values or {}).items()}
+    found = {}
+    for option, value in (values or {}).items():
+        try:
+            found[option] = setting(value)
+        except Invalid as error:
+            raise Invalid(f"{option}: {error}") from error
+    return found
 
 
 def meaning(option, value):

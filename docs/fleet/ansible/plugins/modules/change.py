@@ -162,9 +162,7 @@ cuts:
 from ansible.module_utils.basic import AnsibleModule  # noqa: E402
 from ansible_collections.fastpath.gateway.plugins.module_utils.edits import (  # noqa: E402
     Ambiguous,
-)
-from ansible_collections.fastpath.gateway.plugins.module_utils.secret import (  # noqa: E402
-    secrets,
+    Invalid,
 )
 from ansible_collections.fastpath.gateway.plugins.module_utils.transaction import (  # noqa: E402
     Failed,
@@ -220,26 +218,56 @@ ARGUMENTS = {
     "note": {"type": "str", "default": "Ansible"},
 }
 
+# Arguments whose values the output may show; a URL may hold a password.
+SHOWN = {
+    "username",
+    "validate_certs",
+    "ca_path",
+    "timeout",
+    "seconds",
+    "confirm",
+    "cut_ok",
+    "accept_exposure",
+    "note",
+}
+
 
 class QuietModule(AnsibleModule):
-    """Keeps arguments out of the controller's log, because sections contain passwords."""
+    """Keeps values of options, which include passwords, out of the log and the output."""
 
     def _log_invocation(self):
         pass
 
+    def _return_formatted(self, kwargs):
+        kwargs["invocation"] = {"module_args": structure(self.params)}
+        super()._return_formatted(kwargs)
 
-def hidden(given):
-    for section in given["sections"]:
-        yield from secrets(section["type"], section.get("match"))
-        yield from secrets(section["type"], section.get("values"))
-    for rule in given["only"]:
-        yield from secrets(rule["type"], rule.get("where"))
+
+def structure(given):
+    """Returns arguments with the names of options in place of their values."""
+    shown = {name: value for name, value in given.items() if name in SHOWN}
+    for argument, fields in (("sections", SECTION), ("only", ONLY)):
+        if isinstance(given.get(argument), list):
+            shown[argument] = [names(one, fields) for one in given[argument]]
+    return shown
+
+
+def names(section, fields):
+    """Returns a section or a rule with the names of its options, or `None` for another type."""
+    if not isinstance(section, dict):
+        return None
+    shown = {}
+    for field, value in section.items():
+        if isinstance(value, dict):
+            shown[field] = [str(option) for option in value]
+        elif field in fields and fields[field]["type"] != "dict":
+            shown[field] = value
+    return shown
 
 
 def main():
     module = QuietModule(argument_spec=ARGUMENTS, supports_check_mode=True)
     given = module.params
-    module.no_log_values.update(hidden(given))
     context = tls(given["validate_certs"], given["ca_path"])
 
     def at(url):
@@ -266,7 +294,7 @@ def main():
         module.fail_json(msg=str(failed), **failed.facts)
     except Refused as refused:
         module.fail_json(msg=str(refused), refusal=refused.error)
-    except (Denied, Unreachable, Ambiguous) as error:
+    except (Denied, Unreachable, Ambiguous, Invalid) as error:
         module.fail_json(msg=str(error))
     module.exit_json(**result)
 
