@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! Executes requests to conntrack: dumps, lookups, timeouts, window tracking and marks.
 
-use std::time::Duration;
-
 use ctnetlink::{
     Dump, DumpError, Entry, EntryUpdate, EventSocket, Lookup, LookupError, MarkBits, Tuple,
 };
@@ -16,32 +14,16 @@ use ruleset::{IPSEC_SET, MISSED_SETS};
 use tokio::sync::mpsc::{Sender, UnboundedReceiver};
 
 use crate::io::Io;
-use crate::run::conntrack::follow::{Closed, follow};
 use crate::run::offload::TABLE;
 use crate::sys::grace::packets_in_flight;
 use crate::sys::task::spawn_local;
 
 mod follow;
 
-const RETRY_INTERVAL: Duration = Duration::from_secs(5);
-
 /// Follows conntrack until the daemon ends. Forwards each report of `reports` after the events that
 /// the kernel has sent before.
-pub(crate) async fn watch(events: Sender<AnyEvent>, mut reports: UnboundedReceiver<AnyEvent>) {
-    loop {
-        let failure = match EventSocket::open() {
-            Ok(mut socket) => match follow(&mut socket, &events, &mut reports).await {
-                Ok(Closed) => return,
-                Err(failure) => failure,
-            },
-            Err(failure) => failure,
-        };
-        log::error!("conntrack: {}", chain(&failure));
-        tokio::time::sleep(RETRY_INTERVAL).await;
-        if events.send(AnyEvent::Conntrack(Event::Lost)).await.is_err() {
-            return;
-        }
-    }
+pub(crate) async fn watch(events: Sender<AnyEvent>, reports: UnboundedReceiver<AnyEvent>) {
+    follow::watch(EventSocket::open, &events, reports).await;
 }
 
 pub(crate) fn execute(effect: Effect, io: &Io) {

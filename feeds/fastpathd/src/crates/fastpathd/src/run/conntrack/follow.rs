@@ -9,16 +9,19 @@ use std::time::Duration;
 use ctnetlink::{EVENTS_AT_ONCE, EventError, EventSocket};
 use gateway::conntrack::Event;
 use gateway::event::Event as AnyEvent;
+use gateway::sys::error::chain;
 use tokio::sync::mpsc::{Sender, UnboundedReceiver};
 
 /// Pause after the socket is drained, so that a thousand events a second do not cause as many
 /// wake-ups.
 const BATCH_INTERVAL: Duration = Duration::from_millis(10);
+/// Pause before the event socket is opened again after a failure.
+const RETRY_INTERVAL: Duration = Duration::from_secs(5);
 
 type Read = Result<Vec<ctnetlink::Event>, EventError>;
 
 #[derive(Debug)]
-pub(super) struct Closed;
+struct Closed;
 
 /// Socket of conntrack's events, or its stand-in in tests.
 pub(super) trait EventSource {
@@ -42,9 +45,34 @@ impl EventSource for EventSocket {
     }
 }
 
+/// Follows conntrack until the daemon ends, on another socket after each failure.
+pub(super) async fn watch<S: EventSource>(
+    mut open: impl FnMut() -> Result<S, EventError>,
+    events: &Sender<AnyEvent>,
+    mut reports: UnboundedReceiver<AnyEvent>,
+) {
+    let mut failed = false;
+    loop {
+        let end = match open() {
+            // `Lost` triggers a dump, which misses no change once the socket is open.
+            Ok(_) if failed && send_lost(events).await.is_err() => return,
+            Ok(mut socket) => follow(&mut socket, events, &mut reports).await,
+            Err(failure) => Err(failure),
+        };
+        let Err(failure) = end else { return };
+        log::error!("conntrack: {}", chain(&failure));
+        tokio::time::sleep(RETRY_INTERVAL).await;
+        failed = true;
+    }
+}
+
+async fn send_lost(events: &Sender<AnyEvent>) -> Result<(), Closed> {
+    events.send(AnyEvent::Conntrack(Event::Lost)).await.map_err(|_| Closed)
+}
+
 /// Forwards events, and each report of `reports` after the events that the kernel has sent before.
 /// A failure loses the events that are queued on the socket.
-pub(super) async fn follow(
+async fn follow(
     socket: &mut impl EventSource,
     events: &Sender<AnyEvent>,
     reports: &mut UnboundedReceiver<AnyEvent>,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! Tests the order of events and the reports that follow them.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 use std::io;
 use std::rc::Rc;
@@ -144,4 +144,42 @@ fn a_report_is_forwarded_after_the_socket_failed() {
     });
     assert_eq!(order, "1 read");
     assert_eq!(end.as_deref(), Some("cannot read conntrack events"));
+}
+
+#[test]
+fn lost_events_are_reported_once_the_next_socket_is_open() {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_time()
+        .start_paused(true)
+        .build()
+        .unwrap();
+    runtime.block_on(async {
+        let (events, mut inbox) = mpsc::channel(1);
+        let (_behind, asked) = mpsc::unbounded_channel();
+        let opened = Cell::new(0);
+        let queue = Queue::default();
+        let open = || {
+            opened.set(opened.get() + 1);
+            match opened.get() {
+                2 => Err(EventError::Lost),
+                id => {
+                    queue.push(id);
+                    queue.fail(EventError::Read(io::ErrorKind::BrokenPipe.into()));
+                    Ok(queue.clone())
+                }
+            }
+        };
+        let mut watching = Box::pin(watch(open, &events, asked));
+        let mut order = Vec::new();
+        while order.len() < 4 {
+            tokio::select! {
+                () = &mut watching => panic!("ended after {order:?}"),
+                Some(event) = inbox.recv() => {
+                    order.push((shown(&event), opened.get()));
+                }
+            }
+        }
+        let order: Vec<_> = order.iter().map(|(event, opened)| (&**event, *opened)).collect();
+        assert_eq!(order, [("1", 1), ("lost", 3), ("3", 3), ("lost", 4)]);
+    });
 }
