@@ -46,7 +46,8 @@ pub(crate) fn running() -> Core {
     let mut core = core();
     core.firewall_read(&lab_firewall());
     core.interfaces_read(&lab_dump());
-    assert!(core.configuration_read(&configuration("flowtable")).is_empty());
+    let effects = core.configuration_read(&configuration("flowtable"));
+    assert!(matches!(effects[..], [AnyEffect::Rules(_)]), "{effects:?}");
     let effects = core.network_changed(lab_network());
     assert!(
         matches!(

@@ -2,7 +2,7 @@
 //! Schedules updates of Suricata's rules, keeps the last result, and builds Suricata's test
 //! command. `offload/` handles the rules of nftables.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use rules::{
     Hour, SourceReport, SourceRequest, SourceState, State, StateError, StoredCause, UpdateOutcome,
@@ -21,6 +21,8 @@ const MAX_DELAY_MS: u64 = 25 * 3600 * 1000;
 
 #[derive(Debug)]
 pub enum Event {
+    /// Outcome of the last update, as stored.
+    Stored(State),
     /// Source and step of the current update.
     Progress(UpdateReason),
     /// Result of the update, or the reason for its failure.
@@ -29,6 +31,8 @@ pub enum Event {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Effect {
+    /// Read the outcome of the last update from this folder.
+    ReadState(PathBuf),
     Update(String),
 }
 
@@ -93,10 +97,19 @@ impl Updates {
         &self.settings.store
     }
 
-    /// Applies new settings. Reads the state of the last update if the store has changed.
-    pub(crate) fn configure(&mut self, settings: &rules::Settings, wanted: bool, now_ms: u64) {
-        if self.settings.store != settings.store || !self.wanted {
-            self.state = rules::state(&settings.store);
+    /// Applies new settings. Returns the store to read: at the start, if inspection is switched on,
+    /// or if the store changes.
+    pub(crate) fn configure(
+        &mut self,
+        settings: &rules::Settings,
+        wanted: bool,
+        now_ms: u64,
+    ) -> Option<Effect> {
+        let moves = self.settings.store != settings.store;
+        let reads = moves || !self.configured || wanted && !self.wanted;
+        let read = reads.then(|| Effect::ReadState(settings.store.clone()));
+        if moves {
+            self.state = State::default();
         }
         let choices = |of: &rules::Settings| (of.sources.clone(), of.own.clone());
         self.sources_changed |= self.configured && choices(&self.settings) != choices(settings);
@@ -106,6 +119,15 @@ impl Updates {
         self.settings = settings.clone();
         self.wanted = wanted;
         if news {
+            self.schedule(now_ms);
+        }
+        read
+    }
+
+    /// Handles the stored outcome of the last update, unless a later update has ended meanwhile.
+    pub(crate) fn stored(&mut self, state: State, now_ms: u64) {
+        if !self.running && state.finished_ms >= self.state.finished_ms {
+            self.state = state;
             self.schedule(now_ms);
         }
     }
@@ -388,6 +410,33 @@ mod tests {
             updates.done(Err(no_updater()), 9000);
             assert_eq!(updates.next_ms, next, "{hour:?}");
         }
+    }
+
+    #[test]
+    fn a_stored_outcome_schedules_the_next_update_unless_a_later_one_is_known() {
+        let report = SourceReport { name: "et".into(), ..SourceReport::default() };
+        let stored = State { finished_ms: 7, sources: vec![report], ..State::default() };
+        let source = SourceRequest { name: "et".into(), ..SourceRequest::default() };
+        let settings = rules::Settings { sources: vec![source], ..rules::Settings::default() };
+        let mut updates = Updates::default();
+        let read = Effect::ReadState(settings.store.clone());
+        assert_eq!(updates.configure(&settings, true, 1000), Some(read));
+        assert_eq!(updates.next_ms, 1000 + START_DELAY_MS, "never fetched");
+        updates.stored(stored.clone(), 2000);
+        assert_eq!(updates.next_ms, next(2000, 4, 0));
+        assert_eq!(updates.configure(&settings, true, 3000), None, "the same store");
+
+        let later = State { finished_ms: 9, ..State::default() };
+        updates.state = later.clone();
+        updates.stored(stored.clone(), 3000);
+        assert_eq!(updates.state, later);
+        let moved = rules::Settings { store: "/mnt/rules".into(), ..settings };
+        assert_eq!(
+            updates.configure(&moved, true, 4000),
+            Some(Effect::ReadState(moved.store.clone()))
+        );
+        updates.stored(stored.clone(), 4000);
+        assert_eq!(updates.state, stored, "of another store");
     }
 
     #[test]

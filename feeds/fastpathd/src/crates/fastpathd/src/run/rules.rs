@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Requests an update from the service `fastpath-rules`, and reads its progress and result. The
-//! output is limited, because the service parses untrusted data.
+//! Reads the stored outcome of the last update of Suricata's rules. Requests an update from the
+//! service `fastpath-rules`, and reads its progress and result. The output is limited, because the
+//! service parses untrusted data.
 
 use gateway::event::Event as AnyEvent;
 use gateway::rules::{Effect, Event};
@@ -19,6 +20,13 @@ const MAX_OUTPUT: u64 = 4 * 1024 * 1024;
 
 pub(crate) fn execute(effect: Effect, io: &Io) {
     match effect {
+        Effect::ReadState(store) => {
+            let events = io.events.clone();
+            spawn_local(async move {
+                let state = Event::Stored(rules::state(&store));
+                let _ = events.send(AnyEvent::Rules(state)).await;
+            });
+        }
         Effect::Update(request) => {
             let events = io.events.clone();
             spawn_local(async move {

@@ -35,7 +35,8 @@ impl Core {
             self.configure_ips(&configuration.ips, &configuration.main).into_iter().collect();
         self.cpu.configure(&configuration.cpu, inspection);
         self.latency.configure(&configuration.latency);
-        self.rules.configure(&configuration.rules, inspection, self.now.unix_ms);
+        let rules = self.rules.configure(&configuration.rules, inspection, self.now.unix_ms);
+        effects.extend(rules.map(Effect::from));
         effects.extend(self.configure_export(&configuration.exports));
         effects.extend(self.replan());
         effects

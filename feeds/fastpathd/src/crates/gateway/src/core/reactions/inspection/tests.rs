@@ -423,7 +423,9 @@ fn blocks_are_not_adopted_while_blocking_is_disabled() {
         let mut core = Core::new(Machine::default(), at(0));
         core.table_read(&in_kernel("203.0.113.1"));
         let effects = core.configuration_read(&configuration(&ips, &[]));
-        assert!(matches!(&effects[..], [AnyEffect::Ips(Effect::Unblock(_))]), "{effects:?}");
+        let [AnyEffect::Ips(Effect::Unblock(_)), AnyEffect::Rules(_)] = &effects[..] else {
+            panic!("{effects:?}")
+        };
         assert!(core.ips.inspection.blocks.is_empty(), "{ips}");
     }
 }

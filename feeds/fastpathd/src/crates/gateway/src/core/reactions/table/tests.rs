@@ -23,6 +23,7 @@ fn the_plan_waits_for_configuration_and_network() {
     assert!(core.network_changed(lab_network()).is_empty(), "no configuration yet");
     let effects = core.configuration_read(&configuration("flowtable"));
     let [
+        AnyEffect::Rules(_),
         AnyEffect::Offload(offload::Effect::Attach(programs)),
         AnyEffect::Offload(offload::Effect::Run(Job::Apply { plan, in_force: None })),
     ] = &effects[..]
