@@ -8,7 +8,7 @@ use hashbrown::HashMap;
 
 use crate::flow::Flow;
 use crate::intern::Number;
-use crate::network::Side;
+use crate::network::inside_ends;
 use crate::page::TopRow;
 use crate::path::Path;
 use crate::proto::{self, TCP, UDP};
@@ -118,19 +118,6 @@ impl<'a> Sums<'a> {
     pub(crate) fn into_list(self) -> Vec<Line> {
         self.lines.into_iter().collect()
     }
-}
-
-/// Returns whether initiator and responder are hosts behind the router. An initiator without a zone
-/// counts as a host unless the responder is one.
-pub(crate) fn inside_ends(initiator: Option<&Side>, responder: Option<&Side>) -> [bool; 2] {
-    let responder = inside(responder) == Some(true);
-    [inside(initiator).unwrap_or(!responder), responder]
-}
-
-/// Returns whether the zone of a side is behind the router; `None` without a zone.
-fn inside(side: Option<&Side>) -> Option<bool> {
-    let side = side?;
-    (!side.zone.is_empty()).then_some(!side.outer)
 }
 
 fn service(flow: &Flow) -> GroupKey {

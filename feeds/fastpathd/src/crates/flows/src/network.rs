@@ -77,3 +77,16 @@ pub trait Network {
     /// Returns a number that changes with the results of the other methods.
     fn generation(&self) -> u64;
 }
+
+/// Returns whether initiator and responder are hosts behind the router. An initiator without a zone
+/// counts as a host unless the responder is one.
+pub(crate) fn inside_ends(initiator: Option<&Side>, responder: Option<&Side>) -> [bool; 2] {
+    let responder = inside(responder) == Some(true);
+    [inside(initiator).unwrap_or(!responder), responder]
+}
+
+/// Returns whether the zone of a side is behind the router; `None` without a zone.
+fn inside(side: Option<&Side>) -> Option<bool> {
+    let side = side?;
+    (!side.zone.is_empty()).then_some(!side.outer)
+}

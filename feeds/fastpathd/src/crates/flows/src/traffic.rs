@@ -8,10 +8,9 @@ use ctnetlink::Counters;
 
 use crate::accounts::ByPath;
 use crate::flow::Flow;
-use crate::groups::inside_ends;
 use crate::hosts::Hosts;
 use crate::intern::{Interner, Number};
-use crate::network::Side;
+use crate::network::{Side, inside_ends};
 use crate::path::Path;
 
 /// Maximum pairs of zones counted separately. Six zones have 36 pairs.
