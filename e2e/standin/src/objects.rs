@@ -175,8 +175,8 @@ impl Objects {
         let called = (request.method.as_str(), &request.args);
         match request.object.as_str() {
             "file" if called.0 == "exec" => {
-                let caller = Caller { sessions: &mut self.sessions, now: self.start.elapsed() };
-                Some(file::program(caller, called.1).map(Action::Output))
+                let peer = Caller { sessions: &mut self.sessions, now: self.start.elapsed() };
+                Some(file::program(peer, called.1).map(Action::Output))
             }
             "rpc-sys" => Some(rpcsys::action(called)),
             "system" => system::action(called),

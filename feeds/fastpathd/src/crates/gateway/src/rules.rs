@@ -22,7 +22,7 @@ const MAX_DELAY_MS: u64 = 25 * 3600 * 1000;
 #[derive(Debug)]
 pub enum Event {
     /// Outcome of the last update, as stored.
-    Stored(State),
+    Stored(Box<State>),
     /// Source and step of the current update.
     Progress(UpdateReason),
     /// Result of the update, or the reason for its failure.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Tests DSA tags. Formats: net/dsa/tag_mtk.c, tag_gswip.c and tag_qca.c of Linux.
+//! Tests DSA tags. Formats: `net/dsa/tag_mtk.c`, `tag_gswip.c` and `tag_qca.c` of Linux.
 
 use ebpf::layout::{ENDED_CLOSING, Out};
 use ebpf::programs::Dsa;

@@ -23,7 +23,7 @@ pub(crate) fn execute(effect: Effect, io: &Io) {
         Effect::ReadState(store) => {
             let events = io.events.clone();
             spawn_local(async move {
-                let state = Event::Stored(rules::state(&store));
+                let state = Event::Stored(Box::new(rules::state(&store)));
                 let _ = events.send(AnyEvent::Rules(state)).await;
             });
         }

@@ -73,7 +73,7 @@ pub(crate) struct State {
     last: Option<Report>,
     failure: Option<String>,
     /// Engine, inspection and WANs of the last second; empty before the first.
-    router_state: String,
+    router: String,
 }
 
 /// Summary of the last report in `status`, without findings that have ended since.
@@ -207,12 +207,12 @@ impl State {
         }
     }
 
-    fn note_state(&mut self, router_state: String, now: Duration) {
-        let is_known = !self.router_state.is_empty();
-        if self.router_state != router_state && is_known {
+    fn note_state(&mut self, router: String, now: Duration) {
+        let is_known = !self.router.is_empty();
+        if self.router != router && is_known {
             self.schedule.state_changed(now);
         }
-        self.router_state = router_state;
+        self.router = router;
     }
 
     /// Returns the summary of the last report. Findings of checks for which `has_ended` is true
@@ -221,16 +221,16 @@ impl State {
         Some(self.last.as_ref()?.summary(has_ended))
     }
 
-    /// Reads a new report, and starts a run if one is due. `router_state` summarizes the state that
+    /// Reads a new report, and starts a run if one is due. `router` summarizes the state that
     /// checks depend on; `load` is the load of all CPUs. Called once a second.
     pub(crate) fn second(
         &mut self,
         marks: Marks,
-        router_state: String,
+        router: String,
         load: f64,
         now: Duration,
     ) -> Vec<Effect> {
-        self.note_state(router_state, now);
+        self.note_state(router, now);
         self.note_marks(marks, now);
         let mut effects = Vec::new();
         let unread = marks.report.is_some() && marks.report != self.read;

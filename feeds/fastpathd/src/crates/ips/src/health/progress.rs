@@ -75,7 +75,7 @@ pub(super) struct Progress {
     answers: Option<(Duration, Duration)>,
     /// Packets that the queues handled, modulo 2³². `None` without a listener.
     handled: Option<u32>,
-    last_progress: Duration,
+    advanced_at: Duration,
     /// Begin of the observations without a gap.
     continuous_since: Duration,
     last_observed: Duration,
@@ -101,7 +101,7 @@ impl Progress {
             last_absent: now,
             answers: None,
             handled: None,
-            last_progress: now,
+            advanced_at: now,
             continuous_since: now,
             last_observed: now,
             hung: false,
@@ -113,7 +113,7 @@ impl Progress {
     /// packets do not wait for long. Applies during a start and after a restart of the daemon.
     pub(super) fn takes_packets(&self, now: Duration, seen: &Observation) -> bool {
         let mut queues = seen.queues.iter().flatten().peekable();
-        let still = now.saturating_sub(self.last_progress.max(self.continuous_since));
+        let still = now.saturating_sub(self.advanced_at.max(self.continuous_since));
         self.answers.is_none()
             && queues.peek().is_some()
             && (still < STALL_TIMEOUT || queues.all(|queue| queue.depth == 0))
@@ -182,7 +182,7 @@ impl Progress {
         let queues = seen.queues.iter().flatten();
         let handled = queues.map(|queue| queue.handled).reduce(u32::wrapping_add);
         if handled != self.handled {
-            self.last_progress = now;
+            self.advanced_at = now;
         }
         self.handled = handled;
     }
@@ -232,7 +232,7 @@ impl Progress {
     }
 
     fn hangs(&self, now: Duration, seen: &Observation, waiting: bool) -> bool {
-        let still = now.saturating_sub(self.last_progress.max(self.continuous_since));
+        let still = now.saturating_sub(self.advanced_at.max(self.continuous_since));
         let silence = self.silence(now);
         match (seen.mode, waiting) {
             (InspectionMode::Nfq, true) => still >= STALL_TIMEOUT && silence >= STALL_TIMEOUT,

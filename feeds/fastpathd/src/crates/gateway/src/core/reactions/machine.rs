@@ -28,7 +28,7 @@ impl Core {
     pub(crate) fn rules_event(&mut self, event: rules::Event) -> Vec<Effect> {
         match event {
             rules::Event::Stored(state) => {
-                self.rules.stored(state, self.now.unix_ms);
+                self.rules.stored(*state, self.now.unix_ms);
                 Vec::new()
             }
             rules::Event::Progress(step) => {

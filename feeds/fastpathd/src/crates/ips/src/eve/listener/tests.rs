@@ -8,7 +8,7 @@ use crate::eve::Event;
 
 struct Listener {
     path: PathBuf,
-    listener: EventListener,
+    events: EventListener,
     user: u32,
 }
 
@@ -16,13 +16,13 @@ fn listener(name: &str) -> Listener {
     let path = std::env::temp_dir().join(format!("ips-{name}-{}.sock", std::process::id()));
     std::fs::write(&path, "left over").unwrap();
     let user = std::fs::metadata(&path).unwrap().uid();
-    let listener = EventListener::bind(&path, [vec![user], vec![]], Rates::default()).unwrap();
-    Listener { path, listener, user }
+    let events = EventListener::bind(&path, [vec![user], vec![]], Rates::default()).unwrap();
+    Listener { path, events, user }
 }
 
 impl Listener {
     async fn next(&mut self) -> Batch {
-        let next = self.listener.next(|| Duration::ZERO);
+        let next = self.events.next(|| Duration::ZERO);
         tokio::time::timeout(Duration::from_secs(60), next).await.expect("in time").unwrap()
     }
 
@@ -64,11 +64,11 @@ async fn a_new_connection_replaces_the_old_one() {
 #[tokio::test]
 async fn refuses_connections_of_other_users() {
     let mut server = listener("strangers");
-    server.listener.users = vec![server.user + 1];
+    server.events.users = vec![server.user + 1];
     let _stranger = server.connect().await;
     let batch = server.next().await;
     assert_eq!((batch.connected, batch.counts.strangers), (false, 1));
-    server.listener.testers = vec![server.user];
+    server.events.testers = vec![server.user];
     let _tester = server.connect().await;
     let batch = server.next().await;
     assert_eq!((batch.connected, batch.counts.strangers), (false, 1), "a tester is not a stranger");
