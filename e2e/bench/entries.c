@@ -137,7 +137,7 @@ static void common(const struct flow *f, const struct side *old, const struct si
 	memcpy(&e->own_begin, f->own, 2);
 	memcpy(&e->own_end, f->own + 2, 4);
 	e->back_ifindex = f->out;
-	e->back.outer = f->has_vlan ? f->vlan | TAG_THERE : 0;
+	e->back.outer = f->has_vlan ? f->vlan | TAG_PRESENT : 0;
 	e->back.session = htons(f->session);
 	header(f, e);
 }
@@ -180,7 +180,7 @@ static unsigned long long one(const struct flow *f, int map, const struct side *
 			      const struct side *new)
 {
 	struct encap encap = {
-		.outer = f->in_vlan ? f->in_vlan | TAG_THERE : 0,
+		.outer = f->in_vlan ? f->in_vlan | TAG_PRESENT : 0,
 		.session = htons(f->in_session),
 	};
 

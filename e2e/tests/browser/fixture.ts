@@ -79,8 +79,8 @@ export const test = base.extend<Fixtures & Options>({
     const lab = new Lab(inspected ? 'inspect' : 'config');
     await lab.verb('good_state');
     await use(lab);
-    await lab.verb('put_back');
-    await lab.verb('leaves_nothing');
+    await lab.verb('restore_state');
+    await lab.verb('leaves_no_files');
   },
   page: async ({ page }, use) => use(placed(page)),
   router: async ({ lab }, use) => use(new Router(lab)),

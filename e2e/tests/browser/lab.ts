@@ -94,11 +94,11 @@ export class Router {
   }
 
   async addConnections(number: number): Promise<void> {
-    await this.lab.verb('crowd_in', String(number));
+    await this.lab.verb('add_connections', String(number));
   }
 
   async removeConnections(): Promise<void> {
-    await this.lab.verb('crowd_out');
+    await this.lab.verb('remove_connections');
   }
 }
 

@@ -193,7 +193,7 @@ test(
     await expect(page.getByRole('region', { name: 'Protection' })).toContainText(
       'Down · fail-open',
     );
-    await lab.verb('let_suricata');
+    await lab.verb('release_suricata');
     await expect(state(page)).toHaveText(/Inline · test rules only/);
   },
 );

@@ -97,7 +97,7 @@ const release: Task = {
   title: 'release an address that an alert has blocked',
   inspected: true,
   prepare: async ({ router, lan, lab }) => {
-    await lab.verb('in_line', "\toption block '1'\n\toption block_time '900'");
+    await lab.verb('protect_inline', "\toption block '1'\n\toption block_time '900'");
     await lan.reachesInternet();
     await lan.badPage();
     await expect

@@ -18,7 +18,7 @@ test_configured_cpus_are_used() {
 # flow's.
 wrong_threads() {
     local i host server
-    in_line "	option spread '$1'
+    protect_inline "	option spread '$1'
 	option default 'always'"
     # Addresses select the queue; several address pairs are unlikely to share one.
     i=0

@@ -67,7 +67,7 @@ test_a_missing_suricata_is_found() {
     h10 ping -f -q -c 3000 "$ISP_4"
     soon 10 finds ips-uninspected advice open
     good_page "$ISP_4" || fail "nothing passes although inspection fails open"
-    let_suricata
+    release_suricata
     soon 60 well ips-away
 }
 

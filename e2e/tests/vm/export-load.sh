@@ -9,7 +9,7 @@
 # begin_and_end SECONDS NUMBER: opens and closes NUMBER flows per second of the gateway's clock.
 # Prints the actual duration in seconds.
 begin_and_end() {
-    crowd_in "$2" >/dev/null
+    add_connections "$2" >/dev/null
     # @sleep: between two looks at the clock, which sets the rate
     gw "now() { cut -d . -f 1 /proc/uptime; }
         start=\$(now)
@@ -27,7 +27,7 @@ begin_and_end() {
 test_two_thousand_records_a_second_are_received() {
     local seconds
     need_readers
-    at_the_end crowd_out
+    at_the_end remove_connections
     listen sink
     exports protocol udp
     soon 20 collector_is up

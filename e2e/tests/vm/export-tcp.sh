@@ -58,7 +58,7 @@ more_until() {
 
 # @fault:collector-does-not-read
 test_a_collector_that_does_not_read_delays_nothing() {
-    at_the_end 'crowd_out; run_again sink'
+    at_the_end 'remove_connections; run_again sink'
     listen_tcp sink
     exports protocol tcp
     soon 20 collector_is up

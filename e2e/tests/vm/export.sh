@@ -96,7 +96,7 @@ begins_with_templates() {
 # @fault:collector-restarts @long
 test_losses_are_counted_when_a_collector_restarts() {
     need_readers
-    at_the_end crowd_out
+    at_the_end remove_connections
     listen first
     capture_export
     exports template_refresh 3600
@@ -120,7 +120,7 @@ test_losses_are_counted_when_a_collector_restarts() {
 test_no_record_of_ten_thousand_is_lost() {
     local round
     need_readers
-    at_the_end crowd_out
+    at_the_end remove_connections
     listen sink
     capture_export
     exports

@@ -25,7 +25,7 @@ need_stores() {
 
 busy_gateway() {
     serve_archives
-    in_line "$(source_of good)"
+    protect_inline "$(source_of good)"
     update good
     engine_ebpf
     gw 'fastpathctl doctor >/dev/null 2>&1 || true'

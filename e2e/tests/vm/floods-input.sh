@@ -44,7 +44,7 @@ test_garbage_at_every_socket_is_harmless() {
     curl -sS -o /dev/null -m "$(patient 5)" --data-binary "@$bodies.json" "$(ubus_url)" || true
     rm "$bodies" "$bodies.json"
     end_flood
-    in_line
+    protect_inline
     dropped "$ISP_4"
 }
 

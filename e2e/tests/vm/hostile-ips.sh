@@ -13,7 +13,7 @@ as_suricata() {
 
 # taken_over: kills Suricata and holds its supervisor, so that the attacker can take its place.
 taken_over() {
-    in_line
+    protect_inline
     at_the_end released
     hold_suricata
     kill_suricata >/dev/null
@@ -25,7 +25,7 @@ released() {
     gw "pkill -f '[s]ocat UNIX-LISTEN:command.sock'
         cd $FOLDER && rm -rf refused answer
         grep -qxs Suricata-Main /proc/[0-9]*/comm || rm -rf command.sock" || true
-    let_suricata
+    release_suricata
 }
 
 # harmed: succeeds if the daemon is silent, was restarted, uses too much memory, or accepts the
@@ -86,7 +86,7 @@ test_links_and_pipes_of_an_attacker_are_harmless() {
     service_back
     begins_reload
     soon 20 says '.suricata.refused == ""' ips
-    let_suricata
+    release_suricata
     soon 25 steady
     keeps_secrets
     dropped "$ISP_4"

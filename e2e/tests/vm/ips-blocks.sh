@@ -15,7 +15,7 @@ block_of() { said ".blocks[] | select(.address == \"$1\")" blocks; }
 # @core
 test_an_offender_is_blocked_and_released() {
     local block
-    in_line "	option block '1'
+    protect_inline "	option block '1'
 	option block_time '300'"
     dropped "$ISP_4"
     soon 3 blocked "$ISP_4"
@@ -34,7 +34,7 @@ test_an_offender_is_blocked_and_released() {
 
 # @long
 test_an_ipv6_offender_is_blocked() {
-    in_line "	option block '1'"
+    protect_inline "	option block '1'"
     dropped "$ISP_6"
     soon 3 blocked "$ISP_6"
     soon 3 unreachable "$ISP_6"
@@ -44,7 +44,7 @@ test_an_ipv6_offender_is_blocked() {
 }
 
 test_a_block_expires() {
-    in_line "	option block '1'
+    protect_inline "	option block '1'
 	option block_time '10'"
     dropped "$ISP_4"
     soon 3 blocked "$ISP_4"
@@ -53,7 +53,7 @@ test_a_block_expires() {
 }
 
 test_exempt_sources_are_not_blocked() {
-    in_line "	option block '1'
+    protect_inline "	option block '1'
 	list block_exempt '203.0.113.0/24'"
     dropped "$ISP_4"
     soon 3 says '.refused > 0' blocks
@@ -65,7 +65,7 @@ test_exempt_sources_are_not_blocked() {
 }
 
 test_blocks_survive_a_reload_and_a_restart() {
-    in_line "	option block '1'"
+    protect_inline "	option block '1'"
     dropped "$ISP_4"
     soon 3 blocked "$ISP_4"
     gw /etc/init.d/fastpathd reload
@@ -103,7 +103,7 @@ alert_of() { says ".alerts[0] | .action == \"blocked\" and .src == \"$2\"" alert
 # @fault:forged-offences
 test_forged_senders_are_not_blocked() {
     serve_forgery_rules
-    in_line "	option block '1'
+    protect_inline "	option block '1'
 $(source_of forgeries)"
     update good
     knows_macs

@@ -8,13 +8,13 @@ over() { [[ $(field inspection "$1") = @(spent|bypassed) ]]; }
 # @core
 test_an_answer_with_matching_content_is_dropped() {
     local address
-    in_line
+    protect_inline
     for address in "$ISP_4" "$ISP_6" "$H20_4" "$H20_6"; do dropped "$address"; done
 }
 
 test_an_alert_has_rule_hosts_and_action() {
     local alert
-    in_line
+    protect_inline
     dropped "$ISP_4"
     alert=$(said '.alerts[0]' alerts --sid "$BAD_SID" --limit 1)
     same action "$(field action "$alert")" blocked
@@ -41,7 +41,7 @@ config dhcp 'lan'
 test_dns_queries_to_the_router_are_inspected() {
     local last
     resolver
-    in_line
+    protect_inline
     last=$(said .last alerts)
     h10 "busybox nslookup -type=a e2e-$RANDOM.onion 10.10.10.1" >/dev/null 2>&1 || true
     soon 5 says ".alerts | any(.id > $last and .src == \"10.10.10.10\" and .dport == 53)" \
@@ -52,13 +52,13 @@ test_dns_queries_to_the_router_are_inspected() {
     kill_suricata
     soon 3 ips_is failing-open
     h10 "busybox nslookup -type=a localhost 10.10.10.1" >/dev/null
-    let_suricata
+    release_suricata
     soon 25 ips_is inline
 }
 
 # @long
 test_alerts_are_sent_to_subscribers() {
-    in_line
+    protect_inline
     gw_during "$(patient 3)" "ubus subscribe fastpath" >"$RUN/notified" &
     soon 5 notified '.tick'
     bad_page h10 "$ISP_4" >/dev/null
@@ -72,7 +72,7 @@ notified() {
 }
 
 test_answers_without_matching_content_pass() {
-    in_line
+    protect_inline
     good_page "$ISP_4"
     good_page "$ISP_6"
     good_page "$H20_4"
@@ -91,14 +91,14 @@ passes_later() {
 
 # @core
 test_content_passes_after_the_budget_is_spent() {
-    in_line
+    protect_inline
     passes_later "$ISP_4"
     passes_later "$H20_6"
 }
 
 test_action_always_drops_content_after_the_budget() {
     local port
-    in_line "	option default 'always'"
+    protect_inline "	option default 'always'"
     port=$(fresh_port)
     same "bytes of file and page, connections" "$(after_file h10 "$port" "$ISP_4" 3)" \
         "2097152 1 0 0 "
@@ -109,7 +109,7 @@ test_action_always_drops_content_after_the_budget() {
 }
 
 test_a_policy_can_exempt_a_zone() {
-    in_line "
+    protect_inline "
 config policy
 	option name 'to our own'
 	option src 'lan'
@@ -121,7 +121,7 @@ config policy
 
 # @long
 test_an_exempt_host_is_not_inspected() {
-    in_line "	list exempt '10.10.10.11'"
+    protect_inline "	list exempt '10.10.10.11'"
     same "bytes to the exempt host" "$(bad_page h11 "$ISP_4" | cut -d ' ' -f 2)" 39
     dropped "$ISP_4"
 }
@@ -136,7 +136,7 @@ went() {
 # Clears the connection marks of the earlier verdict.
 test_reinspect_returns_flows_to_inspection() {
     local port bytes
-    in_line
+    protect_inline
     port=$(fresh_port)
     download h10 "$port" "$ISP_4" 300k
     soon 20 on_path flowtable --proto tcp --text "$port"
@@ -148,7 +148,7 @@ test_reinspect_returns_flows_to_inspection() {
 }
 
 test_disabling_inspection_leaves_no_rules_or_processes() {
-    in_line
+    protect_inline
     cp_config_back
     soon 10 ips_is off
     soon 15 no_pids Suricata-Main

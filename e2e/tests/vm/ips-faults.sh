@@ -71,14 +71,14 @@ failed_closed() {
 # @each open closed
 test_a_killed_suricata_fails() {
     local at before
-    in_line "	option fail '$1'"
+    protect_inline "	option fail '$1'"
     flows_live
     before=$(uninspected)
     hold_suricata
     at=$(kill_suricata)
     shows "failing-$1" "$at"
     "failed_$1" "$before"
-    let_suricata
+    release_suricata
     inline_restored
 }
 
@@ -87,7 +87,7 @@ test_a_killed_suricata_fails() {
 # @each closed
 test_a_hung_suricata_fails() {
     local at before
-    in_line "	option fail '$1'"
+    protect_inline "	option fail '$1'"
     flows_live
     before=$(uninspected)
     at=$(pause_suricata)
@@ -117,7 +117,7 @@ passed_full_queues() { says ".counters.uninspected_packets > $1 and .state != \"
 # hosts stay inspected.
 test_a_flood_of_one_host_does_not_affect_others() {
     local before device mac
-    in_line "	option queue_length '64'"
+    protect_inline "	option queue_length '64'"
     before=$(uninspected)
     mac=$(gw cat /sys/class/net/br-lan/address)
     device=$(h10 "ip -o route get $ISP_4" | sed 's/.* dev \([^ ]*\) .*/\1/')
@@ -149,7 +149,7 @@ inspected_since() {
 
 test_a_reload_of_rules_loses_no_packet() {
     local before
-    in_line "	option default 'always'"
+    protect_inline "	option default 'always'"
     before=$(ips_value .counters.inspected_packets)
     loses_none reload_twice
     # The daemon polls the counters every 5 s.
@@ -161,12 +161,12 @@ test_a_reload_of_rules_loses_no_packet() {
 # @timed
 test_faults_are_reported_in_time() {
     local at
-    in_line
+    protect_inline
     hold_suricata
     at=$(kill_suricata)
     shows failing-open "$at"
     between "ms until it was shown that Suricata is killed" "$TOOK" -200 "$SHOWN_MS"
-    let_suricata
+    release_suricata
     soon 25 ips_is inline
     at=$(pause_suricata)
     download h10 "$(fresh_port)" "$H20_4" 100k
@@ -179,7 +179,7 @@ test_faults_are_reported_in_time() {
 # @long
 # @fault:suricata-crash-loop
 test_a_crash_loop_fails_open() {
-    in_line
+    protect_inline
     # `suricata -T` accepts the configuration, but Suricata exits immediately.
     gw 'mv /usr/bin/suricata /usr/bin/suricata.e2e
         cat >/usr/bin/suricata <<"END"
@@ -213,7 +213,7 @@ test_a_missing_suricata_fails_open() {
 # @long
 # @fault:suricata-log-full
 test_a_full_disk_for_logs_does_not_stop_inspection() {
-    in_line
+    protect_inline
     gw 'busybox mount -t tmpfs -o size=16k logs /var/log/suricata
         dd if=/dev/zero of=/var/log/suricata/full bs=1k count=64 2>/dev/null || true'
     dropped "$ISP_4"
@@ -249,7 +249,7 @@ flooded() {
 # Memory stays bounded, the page answers, a real alert arrives, and losses are counted.
 test_a_flood_of_alerts_is_counted() {
     local before memory lines
-    in_line
+    protect_inline
     # shellcheck disable=SC2016 # expanded on the gateway
     event 42 | gw 'read -r line; yes "$line" | head -n 50000 >/tmp/flood'
     memory=$(daemon_kib)
@@ -272,7 +272,7 @@ test_a_flood_of_alerts_is_counted() {
 # @fault:event-huge
 test_an_oversized_event_is_skipped() {
     local memory
-    in_line
+    protect_inline
     memory=$(daemon_kib)
     gw "{ head -c 10000000 /dev/zero | tr '\\0' a; echo; } | socat -u - UNIX-CONNECT:$EVENTS"
     event 43 | feed
@@ -286,7 +286,7 @@ test_an_oversized_event_is_skipped() {
 # @fault:events-invalid
 test_invalid_events_are_skipped_and_counted() {
     local before
-    in_line
+    protect_inline
     before=$(ips_value .events.unparsable)
     printf '%s\n' 'no event' '{' '{"event_type": "alert", "alert": 7}' '[]' \
         '{"event_type": "alert"}' $'\xff\xfe' \
@@ -336,7 +336,7 @@ test_saved_alerts_stay_intact_on_a_full_disk() {
 # @fault:events-forged
 test_events_of_other_users_are_rejected() {
     local before
-    in_line
+    protect_inline
     before=$(ips_value .events.strangers)
     event 45 | gw "cat >/tmp/event; setpriv --reuid=1000 --regid=1000 --clear-groups \
         socat -u OPEN:/tmp/event UNIX-CONNECT:$EVENTS" || true

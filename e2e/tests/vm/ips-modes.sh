@@ -60,7 +60,7 @@ test_a_killed_suricata_in_tap_mode_stops_no_traffic() {
     kill_suricata
     soon 3 ips_is failing-open
     good_page "$ISP_4"
-    let_suricata
+    release_suricata
     soon 25 ips_is watching
 }
 
@@ -84,7 +84,7 @@ test_suricata_bridges_two_ports() {
     kill_suricata
     soon 3 ips_is failing-closed
     nothing_passes || fail "frames pass without Suricata"
-    let_suricata
+    release_suricata
     soon 25 ips_is inline
     soon 10 passes
     good_page "$ISP_4"

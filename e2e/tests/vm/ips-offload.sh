@@ -21,7 +21,7 @@ offloaded_while_it_runs() {
 offloads() {
     local kind=$1 proto=$2 port=$3 least=${4% *} most=${4#* } flow paths slow total sent=200000000
     shift 4
-    in_line
+    protect_inline
     counted "$port"
     begin h10 "$kind" "$@"
     soon 30 offloaded_while_it_runs "$kind" "$proto" "$port"

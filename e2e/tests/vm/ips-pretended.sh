@@ -43,7 +43,7 @@ inspection_of() { field inspection "$(newest --proto tcp --text "$1")"; }
 # @core
 test_clear_text_that_imitates_encryption_is_dropped() {
     local port
-    in_line
+    protect_inline
     clear_text_rule
     rule_acts
     pretend tls12 8441 "$ISP_4"
@@ -62,7 +62,7 @@ test_clear_text_that_imitates_encryption_is_dropped() {
 
 # A known limitation; see SECURITY.md.
 test_random_data_of_both_ends_counts_as_encrypted() {
-    in_line
+    protect_inline
     clear_text_rule
     rule_acts
     pretend noise 8447 "$ISP_4"

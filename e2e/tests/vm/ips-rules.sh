@@ -13,7 +13,7 @@ overlooks() { [ "$(mark_page "$1")" = 16 ]; }
 
 with_good_rules() {
     serve_archives
-    in_line "$(source_of good "${1-}")"
+    protect_inline "$(source_of good "${1-}")"
     update good
     soon 10 finds "${2:-1}"
 }
@@ -22,7 +22,7 @@ with_good_rules() {
 test_a_valid_archive_is_loaded() {
     local before
     serve_archives
-    in_line "$(source_of good)"
+    protect_inline "$(source_of good)"
     overlooks 1 || fail "the rule is in force before it was fetched"
     before=$(ips_value .rules.loaded)
     update good
@@ -90,7 +90,7 @@ test_pass_rules_are_reported() {
     serve_archive passing <<END
 pass http any any -> any any (msg:"everything"; sid:9000021; rev:1;)
 END
-    in_line "$(source_of passing)"
+    protect_inline "$(source_of passing)"
     update good
     has "the notes" "$(gw /usr/libexec/fastpath-rules status /var/lib/fastpath/rules |
         jq -r '.sources[].notes[]')" "action pass: 1, the first has sid 9000021"
@@ -196,13 +196,13 @@ test_an_update_survives_a_killed_suricata() {
     with_good_rules
     held_in_test
     hold_suricata
-    at_the_end 'trial_goes_on; let_suricata'
+    at_the_end 'trial_goes_on; release_suricata'
     kill_suricata >/dev/null
     soon 3 ips_is failing-open
     good_page "$ISP_4"
     trial_goes_on
     soon 60 updated good
-    let_suricata
+    release_suricata
     soon 25 ips_is inline
     soon 10 overlooks 1
     finds 2 || fail "the new rule is not in force"

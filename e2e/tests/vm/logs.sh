@@ -77,7 +77,7 @@ test_an_alert_reaches_the_collector_within_two_seconds() {
     local begun
     prepare_collectors
     begin_rsyslog
-    in_line "$(section syslog host $COLLECTOR)"
+    protect_inline "$(section syslog host $COLLECTOR)"
     soon 20 exporter_is syslog up
     peers "touch $(log_file)"
     watch in-rsyslog "tail -n 0 -F $(log_file)"
@@ -149,7 +149,7 @@ test_inspection_does_not_wait_for_a_collector() {
     local process
     prepare_collectors
     begin_rsyslog
-    in_line "$(section syslog host $COLLECTOR)"
+    protect_inline "$(section syslog host $COLLECTOR)"
     soon 20 exporter_is syslog up
     process=$(pids Suricata-Main)
     peers "pkill -STOP -x rsyslogd"

@@ -132,8 +132,8 @@ spent() {
 # @timed
 test_a_scrape_is_cheap_with_a_hundred_thousand_flows() {
     local flows=100000 scrapes=50 before memory grown series
-    trap crowd_out EXIT
-    same "conntrack's complaints" "$(crowd_in "$flows" | grep -i -E 'error|fail' || true)" ""
+    trap remove_connections EXIT
+    same "conntrack's complaints" "$(add_connections "$flows" | grep -i -E 'error|fail' || true)" ""
     soon 60 says ".conntrack.count >= $flows" status
     memory=$(daemon_kib)
     before=$(spent)

@@ -26,11 +26,11 @@ page_ms() {
 
 test_twenty_thousand_connections_stay_within_the_limits() {
     local port used before count memory
-    trap crowd_out EXIT
+    trap remove_connections EXIT
     port=$(fresh_port)
     download h10 "$port" "$H20_4"
     memory=$(daemon_kib)
-    same "conntrack's complaints" "$(crowd_in "$NUMBER" | grep -i -E 'error|fail' || true)" ""
+    same "conntrack's complaints" "$(add_connections "$NUMBER" | grep -i -E 'error|fail' || true)" ""
     count=$(conntrack_count)
     between "connections" "$count" "$NUMBER" $((NUMBER + 1000))
     soon 30 knows "$NUMBER"
@@ -48,6 +48,6 @@ test_twenty_thousand_connections_stay_within_the_limits() {
     between "KiB of the daemon" "$(daemon_kib)" 1000 "$MEMORY_LIMIT"
     between "KiB more" $(($(daemon_kib) - memory)) -4000 "$GROWTH_LIMIT"
     on_path flowtable --proto tcp --text "$port" || fail "the one real flow is not offloaded"
-    crowd_out
+    remove_connections
     soon 60 says ".conntrack.count < 1000" status
 }

@@ -84,7 +84,7 @@ kernel_obeys() {
 interrupts_planned() { said '[.devices[].irqs[] | select(.wanted != null)] | length' cpu; }
 
 in_force() {
-    in_line "
+    protect_inline "
 config cpu 'cpu'
 	option enabled '1'
 ${1-}"

@@ -3,7 +3,7 @@
 # Many connections as conntrack entries: UDP from LAN hosts to the Internet, with a timeout of ten
 # minutes.
 
-crowd_in() {
+add_connections() {
     gw "sysctl -qw net.netfilter.nf_conntrack_max=$(($1 > 60000 ? $1 + 5536 : 65536))
         awk 'BEGIN {
             for (i = 0; i < $1; i++) {
@@ -16,7 +16,7 @@ crowd_in() {
         }' >/tmp/crowd; conntrack -R /tmp/crowd 2>&1 | tail -n 3"
 }
 
-crowd_out() {
+remove_connections() {
     gw 'conntrack -D -p udp --dport 53 >/dev/null 2>&1
         sysctl -qw net.netfilter.nf_conntrack_max=4096' || true
 }

@@ -154,6 +154,6 @@ end_of() {
 }
 
 questions() {
-    crowd_in "$1"
+    add_connections "$1"
     gw 'conntrack -D -p udp --dport 53 >/dev/null 2>&1'
 }

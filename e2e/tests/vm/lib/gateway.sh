@@ -82,7 +82,7 @@ internet() { h10 ping -c 1 -W 2 203.0.113.1; }
 # seconds.
 good_state() {
     if is_good >/dev/null 2>&1; then return 0; fi
-    gw cmp -s "/run/e2e/$CONFIG" /etc/config/fastpath || put_back
+    gw cmp -s "/run/e2e/$CONFIG" /etc/config/fastpath || restore_state
     soon 30 engine_is flowtable
     # A failed test may have left the WAN down. The lab's gateway has no ifup.
     gw ubus call network.interface.wan status | jq -e '.autostart != false' >/dev/null ||
@@ -139,7 +139,7 @@ FILES='find /etc /usr/sbin /usr/libexec /usr/share/rpcd /var/lib ! -type d ! -pa
 
 left_behind() { gw "{ $FILES; } | grep -vxFf /run/e2e/files" | xargs; }
 
-leaves_nothing() {
+leaves_no_files() {
     local left
     left=$(left_behind)
     [ -z "$left" ] || fail "it leaves files behind: $left"
@@ -240,9 +240,9 @@ if [ ! -e /run/e2e/with-ftp ] && ! unload_ftp 2>/dev/null; then
 fi
 '
 
-# put_back: cleans up after every test. One shell per machine, and only changed settings, because
+# restore_state: cleans up after every test. One shell per machine, and only changed settings, because
 # each process takes tens of milliseconds.
-put_back() {
+restore_state() {
     end_traffic
     cables_on
     gw "$IPS_BACK$HELPERS_BACK$CONFIGURATION_BACK

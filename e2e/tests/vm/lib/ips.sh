@@ -59,7 +59,7 @@ own_rules_only() {
     says ".rules.loaded == $(gw "$RULES" | grep -cE '^(alert|drop|pass|reject) ')" ips
 }
 
-in_line() {
+protect_inline() {
     protect "${1-}"
     soon 40 reads "${1-}"
     soon 40 taken
@@ -169,7 +169,7 @@ shows() {
 
 # hold_suricata: suspends the supervisor, which would restart Suricata.
 hold_suricata() { instance hold suricata; }
-let_suricata() { instance release suricata; }
+release_suricata() { instance release suricata; }
 # -o selects the oldest process: a test run of rules has the same name.
 kill_suricata() { gw 'pkill -KILL -o -x Suricata-Main; date +%s%3N'; }
 pause_suricata() { gw 'pkill -STOP -x Suricata-Main; date +%s%3N'; }

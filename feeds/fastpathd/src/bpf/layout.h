@@ -10,7 +10,7 @@
 #define LAYOUT 6
 
 /* Flags of a VLAN tag in a key, above the 12 bits of the VID: present (VID 0 is valid), 802.1ad. */
-#define TAG_THERE 0x1000
+#define TAG_PRESENT 0x1000
 #define TAG_8021AD 0x2000
 
 /* VLAN tags and PPPoE session at ingress, each 0 if absent. */

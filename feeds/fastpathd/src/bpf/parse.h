@@ -108,7 +108,7 @@ always __u16 tag_of(__be16 tci, __be16 proto)
 {
 	__u16 ad = proto == bpf_htons(ETH_P_8021AD) ? TAG_8021AD : 0;
 
-	return (bpf_ntohs(tci) & 0xfff) | TAG_THERE | ad;
+	return (bpf_ntohs(tci) & 0xfff) | TAG_PRESENT | ad;
 }
 
 always int is_tag(__be16 proto)

@@ -93,7 +93,7 @@ export class Router {
 }
 
 /** Seconds until the roll-back, in which the page must reach the router. */
-export const UNDO_S = 60;
+export const CONFIRM_S = 60;
 /**
  * Seconds until the roll-back if a WAN reconnects; the provider may keep the old session for a
  * while.
@@ -175,7 +175,7 @@ export class Change {
       const opened = accept_exposure.length > 0 ? { accept_exposure: [...accept_exposure] } : {};
       const ends = end_connections ? { end_connections } : {};
       const lines = mayDisconnect(edits) ? linesUp(await this.wan()) : [];
-      const seconds = reconnects(edits, lines) ? RECONNECT_S : UNDO_S;
+      const seconds = reconnects(edits, lines) ? RECONNECT_S : CONFIRM_S;
       const args = { edits, via: this.via, seconds, cut_ok, ...opened, ...ends, note };
       const asked = Date.now();
       const reply = await this.router.ask('apply', args, undefined, APPLY_TIMEOUT_MS);

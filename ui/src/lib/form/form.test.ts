@@ -2,7 +2,7 @@
 import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { Fault } from '../api/errors';
 import { setLanguage } from '../i18n/t';
-import { Change, Refusal, UNDO_S, type Wanted } from './change.svelte';
+import { Change, Refusal, CONFIRM_S, type Wanted } from './change.svelte';
 import { Draft } from './draft.svelte';
 import { consents, dangers, type Exposure } from './exposure';
 import { editsOf, type Section } from './sections';
@@ -221,7 +221,7 @@ describe('a change', () => {
     vi.useFakeTimers();
     rpcd = new Rpcd();
     storage = new Map();
-    rpcd.answers['apply'] = { id: 7, seconds: UNDO_S };
+    rpcd.answers['apply'] = { id: 7, seconds: CONFIRM_S };
     change = opened();
     return () => vi.useRealTimers();
   });
@@ -261,7 +261,7 @@ describe('a change', () => {
       return request(...args);
     };
     await change.apply(network);
-    expect((change.until_ms - Date.now()) / 1000).toBe(UNDO_S - 25);
+    expect((change.until_ms - Date.now()) / 1000).toBe(CONFIRM_S - 25);
   });
 
   it('is confirmed after a timeout if a part of it never comes into force', async () => {
@@ -271,7 +271,7 @@ describe('a change', () => {
 
   it('is confirmed after a delay if its state is unknown', async () => {
     await change.apply(network);
-    expect(rpcd.asked[0]?.[1]).toMatchObject({ via: 'router', seconds: UNDO_S, cut_ok: false });
+    expect(rpcd.asked[0]?.[1]).toMatchObject({ via: 'router', seconds: CONFIRM_S, cut_ok: false });
     expect(await followed(null, 9000)).toBe(false);
     rpcd.answers['pending'] = { pending, last: null };
     const stop = new AbortController();

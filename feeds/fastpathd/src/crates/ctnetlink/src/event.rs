@@ -13,7 +13,7 @@ const GROUPS: [u32; 3] = [1, 2, 3];
 /// Receive buffer, sufficient for about 10,000 events.
 const KERNEL_BUFFER: usize = 8 * 1024 * 1024;
 /// Maximum events returned by one call.
-pub const EVENTS_AT_ONCE: usize = BURST;
+pub const MAX_EVENTS: usize = BURST;
 
 /// A conntrack event. The kernel sends no event when it sets the offload bits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -57,7 +57,7 @@ impl EventSocket {
         Ok(Self { socket, bytes })
     }
 
-    /// Waits for events and returns at least one and at most [`EVENTS_AT_ONCE`], oldest first.
+    /// Waits for events and returns at least one and at most [`MAX_EVENTS`], oldest first.
     ///
     /// # Errors
     /// Returns [`EventError::Lost`] if the kernel dropped events; the socket remains usable.
@@ -70,11 +70,11 @@ impl EventSocket {
         Ok(found)
     }
 
-    /// Returns up to [`EVENTS_AT_ONCE`] queued events, oldest first, without waiting. An empty list
+    /// Returns up to [`MAX_EVENTS`] queued events, oldest first, without waiting. An empty list
     /// means that the queue is empty.
     pub fn try_recv(&mut self) -> Result<Vec<Event>, EventError> {
         let mut found = Vec::new();
-        while found.len() < EVENTS_AT_ONCE {
+        while found.len() < MAX_EVENTS {
             match self.socket.try_recv().map_err(failure)? {
                 Some(datagram) => found.extend(events(datagram)),
                 None => break,

@@ -23,7 +23,7 @@ pub use counted::counted;
 pub use decode::{entries, entry};
 pub use dump::{Dump, DumpError};
 pub use entry::{Counters, Entry, Status, TcpState, Tuple};
-pub use event::{EVENTS_AT_ONCE, Event, EventError, EventSocket, events};
+pub use event::{Event, EventError, EventSocket, MAX_EVENTS, events};
 pub use lookup::{Lookup, LookupError};
 pub use reinspect::{ReinspectError, Reinspection, Select};
 pub use request::{EntryUpdate, MarkBits};

@@ -38,7 +38,7 @@ impl Device {
 
 config::coded! {
     /// Reasons why native XDP is not used.
-    pub enum NotNative {
+    pub enum TcReason {
         Virtual { device: String } = "virtual",
             "{device} is virtual: its packets may have incomplete checksums";
         NoXdp { device: String } = "no-xdp", "the driver of {device} does not support XDP";
@@ -52,15 +52,15 @@ config::coded! {
 
 /// Fails with the first reason against native XDP. Packets are redirected between all devices, so
 /// all of them must support it.
-pub fn can_redirect(devices: &[Device]) -> Result<(), NotNative> {
+pub fn can_redirect(devices: &[Device]) -> Result<(), TcReason> {
     for device in devices {
         if !device.physical {
-            return Err(NotNative::Virtual { device: device.name.clone() });
+            return Err(TcReason::Virtual { device: device.name.clone() });
         }
         match device.ability {
-            None => return Err(NotNative::Unknown),
+            None => return Err(TcReason::Unknown),
             Some(ability) if !ability.redirects => {
-                return Err(NotNative::NoXdp { device: device.name.clone() });
+                return Err(TcReason::NoXdp { device: device.name.clone() });
             }
             Some(_) => {}
         }
@@ -70,9 +70,9 @@ pub fn can_redirect(devices: &[Device]) -> Result<(), NotNative> {
 
 /// Checks that all devices can send redirected packets. Some drivers report this only while a
 /// program is attached.
-pub fn can_send(devices: &[Device]) -> Result<(), NotNative> {
+pub fn can_send(devices: &[Device]) -> Result<(), TcReason> {
     let cannot = devices.iter().find(|device| !device.ability.is_some_and(|a| a.sends));
-    cannot.map_or(Ok(()), |device| Err(NotNative::CannotSend { device: device.name.clone() }))
+    cannot.map_or(Ok(()), |device| Err(TcReason::CannotSend { device: device.name.clone() }))
 }
 
 #[derive(Debug)]
@@ -80,7 +80,7 @@ pub struct DeviceOutcome {
     pub device: Device,
     pub hook: Result<Hook, AttachError>,
     /// Reason against native XDP, unless the hook was configured.
-    pub why: Option<NotNative>,
+    pub why: Option<TcReason>,
 }
 
 /// Attaches to all devices at `chosen`, or at the best hook that all of them support. Programs at
@@ -112,7 +112,7 @@ pub fn attach_all(
         DeviceOutcome { device, hook, why }
     };
     let outcomes: Vec<_> = devices.into_iter().map(outcome).collect();
-    let mut sendable = Sendable::open(folder)?;
+    let mut sendable = RedirectMap::open(folder)?;
     for DeviceOutcome { device, hook, .. } in &outcomes {
         match hook {
             Ok(Hook::Native | Hook::Generic) => sendable.add(device.ifindex)?,
@@ -123,11 +123,11 @@ pub fn attach_all(
 }
 
 /// Attaches native XDP to all devices, or to none if it fails at one.
-fn native(folder: &Folder, dsa: Dsa, devices: &[Device]) -> Result<(), NotNative> {
+fn native(folder: &Folder, dsa: Dsa, devices: &[Device]) -> Result<(), TcReason> {
     can_redirect(devices)?;
     let attached = devices.iter().try_for_each(|device| {
         let wanted = Attached { ifindex: device.ifindex, hook: Hook::Native, dsa };
-        attach(folder, wanted).map_err(|_| NotNative::Refused { device: device.name.clone() })
+        attach(folder, wanted).map_err(|_| TcReason::Refused { device: device.name.clone() })
     });
     let now = devices
         .iter()
@@ -153,13 +153,13 @@ pub enum SendError {
 }
 
 /// The pinned map of devices that XDP may send to.
-pub struct Sendable {
+pub struct RedirectMap {
     map: OwnedFd,
     /// True if map values have a second field, for a program (`struct bpf_devmap_val`).
     wide: bool,
 }
 
-impl Sendable {
+impl RedirectMap {
     pub fn open(folder: &Folder) -> Result<Self, SendError> {
         let map = sys::open(&folder.map("devices")).map_err(|e| match e.kind() {
             io::ErrorKind::NotFound => SendError::Absent,
@@ -202,14 +202,14 @@ mod tests {
         let name = || "lan1".to_owned();
         let with = |other: Device| [good(), other];
         let old = device("lan1", true, false, false);
-        assert_eq!(can_redirect(&with(old)), Err(NotNative::NoXdp { device: name() }));
+        assert_eq!(can_redirect(&with(old)), Err(TcReason::NoXdp { device: name() }));
         let veth = device("lan1", false, true, true);
-        assert_eq!(can_redirect(&with(veth)), Err(NotNative::Virtual { device: name() }));
+        assert_eq!(can_redirect(&with(veth)), Err(TcReason::Virtual { device: name() }));
         let unable = device("lan1", true, true, false);
         assert_eq!(can_redirect(&with(unable.clone())), Ok(()));
-        assert_eq!(can_send(&with(unable)), Err(NotNative::CannotSend { device: name() }));
+        assert_eq!(can_send(&with(unable)), Err(TcReason::CannotSend { device: name() }));
         let unknown = Device { ability: None, ..good() };
-        assert_eq!(can_redirect(&with(unknown.clone())), Err(NotNative::Unknown));
+        assert_eq!(can_redirect(&with(unknown.clone())), Err(TcReason::Unknown));
         assert!(can_send(&with(unknown)).is_err());
     }
 }

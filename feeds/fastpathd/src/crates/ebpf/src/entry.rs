@@ -89,7 +89,7 @@ pub enum InstallRefusal {
     #[error("the 802.1p priority depends on the ingress frame")]
     Priority,
     #[error("another connection has the same tuple")]
-    Twin,
+    DuplicateTuple,
     /// The table is full, and no connection is idle enough for eviction.
     #[error("the maps are full")]
     Full,

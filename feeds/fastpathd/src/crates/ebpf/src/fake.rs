@@ -13,7 +13,7 @@ use crate::entry::{Entry, Key};
 use crate::exits::PortExits;
 
 #[derive(Debug, Default)]
-pub struct Inside {
+pub struct Contents {
     pub flows: HashMap<Key, (Entry, EntryReading)>,
     pub beats: usize,
     /// Destination port for which `put` fails.
@@ -25,10 +25,10 @@ pub struct Inside {
 
 /// In-memory maps. Clones share their contents.
 #[derive(Debug, Clone, Default)]
-pub struct Fake(Rc<RefCell<Inside>>);
+pub struct Fake(Rc<RefCell<Contents>>);
 
 impl Fake {
-    pub fn with<T>(&self, access: impl FnOnce(&mut Inside) -> T) -> T {
+    pub fn with<T>(&self, access: impl FnOnce(&mut Contents) -> T) -> T {
         access(&mut self.0.borrow_mut())
     }
 

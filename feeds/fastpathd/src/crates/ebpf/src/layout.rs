@@ -9,7 +9,7 @@ use aya::Pod;
 pub const LAYOUT: u64 = 6;
 
 /// Presence bit of a VLAN tag in [`Encap`]; the low 12 bits are the VLAN ID.
-pub const TAG_THERE: u16 = 0x1000;
+pub const TAG_PRESENT: u16 = 0x1000;
 /// 802.1ad bit of a VLAN tag in [`Encap`].
 pub const TAG_8021AD: u16 = 0x2000;
 

@@ -9,7 +9,7 @@ use std::process::ExitCode;
 use serde_json::{Value, json};
 
 use crate::attach::{Attached, Hook, attached, chain, detach, name, renew};
-use crate::devices::{Device, NotNative, attach_all};
+use crate::devices::{Device, TcReason, attach_all};
 use crate::folder::{FOLDER, Folder};
 use crate::owner::Owner;
 use crate::programs::{Dsa, LoadOptions, Programs};
@@ -171,7 +171,7 @@ fn number(name: &str) -> Result<u32, Box<dyn Error>> {
 }
 
 fn outcome(o: &crate::devices::DeviceOutcome, dsa: Dsa) -> Value {
-    let not_native = o.why.as_ref().map(NotNative::cause);
+    let not_native = o.why.as_ref().map(TcReason::cause);
     let why = not_native.as_ref().map(ToString::to_string);
     let mut answer = json!({
         "device": o.device.name, "ifindex": o.device.ifindex, "dsa": dsa.name(),

@@ -173,7 +173,7 @@ impl ConnectionTable {
         let keys = [entries[0].0, entries[1].0];
         let known = keys.iter().any(|key| self.keys.contains_key(key));
         if known || keys[0] == keys[1] || self.has(connection.id) {
-            return Err(InstallRefusal::Twin);
+            return Err(InstallRefusal::DuplicateTuple);
         }
         let family = family(&keys[0]);
         let is_forwarded = fate == Fate::Forwarded;

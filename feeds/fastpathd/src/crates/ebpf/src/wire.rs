@@ -7,18 +7,18 @@ use crate::entry::{Entry, Key};
 use crate::entry_side::{Encapsulation, Tag};
 use crate::layout::{
     self, Entry4, Entry6, FLOW_BEST_EFFORT, FLOW_DROP, FLOW_NAT, FLOW_PLAIN, FLOW_PPPOE,
-    HEADER_MAX, Key4, Key6, TAG_8021AD, TAG_THERE,
+    HEADER_MAX, Key4, Key6, TAG_8021AD, TAG_PRESENT,
 };
 
 fn tag(tag: Option<Tag>) -> u16 {
     tag.map_or(0, |tag| {
         let service = if tag.service { TAG_8021AD } else { 0 };
-        (tag.vid & 0xfff) | TAG_THERE | service
+        (tag.vid & 0xfff) | TAG_PRESENT | service
     })
 }
 
 fn tag_of(word: u16) -> Option<Tag> {
-    (word & TAG_THERE != 0).then_some(Tag { vid: word & 0xfff, service: word & TAG_8021AD != 0 })
+    (word & TAG_PRESENT != 0).then_some(Tag { vid: word & 0xfff, service: word & TAG_8021AD != 0 })
 }
 
 fn encap(encap: &Encapsulation) -> layout::Encap {

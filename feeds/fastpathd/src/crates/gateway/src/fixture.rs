@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use ebpf::devices::NotNative;
+use ebpf::devices::TcReason;
 use ebpf::entry_side::Hook;
 use ebpf::fake::Fake;
 use flows::Now;
@@ -70,7 +70,7 @@ pub(crate) fn running() -> Core {
 pub(crate) fn outcome(maps: &Fake, held: &[&str], bare: &[&str]) -> AttachOutcome {
     let mut programs = Vec::new();
     let mut add = |device: &str, hook, hook_name| {
-        let why = NotNative::NoXdp { device: device.to_owned() }.cause();
+        let why = TcReason::NoXdp { device: device.to_owned() }.cause();
         programs.push(Program { device: device.to_owned(), hook, hook_name, why });
     };
     for device in held {

@@ -38,7 +38,7 @@ pub enum CommandError {
     #[error("Suricata's answer to '{command}' is longer than {MAX_ANSWER_LEN} bytes")]
     TooLong { command: &'static str },
     #[error("Suricata's answer to '{command}' {what}")]
-    Nonsense { command: &'static str, what: String },
+    Malformed { command: &'static str, what: String },
     #[error("Suricata refused '{command}': {message}")]
     Refused { command: &'static str, message: String },
 }
@@ -152,7 +152,7 @@ impl Commands {
 }
 
 fn nonsense(command: &'static str, what: &str) -> CommandError {
-    CommandError::Nonsense { command, what: what.to_owned() }
+    CommandError::Malformed { command, what: what.to_owned() }
 }
 
 async fn send(

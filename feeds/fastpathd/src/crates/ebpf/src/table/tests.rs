@@ -185,7 +185,7 @@ fn refuses_a_second_flow_with_the_same_tuple() {
     let mut world = World::new(64);
     world.install(connection(1, 1, 2, 6), 0).unwrap();
     let twin = Connection { zone: 5, id: 2, ..connection(1, 1, 2, 6) };
-    assert_eq!(world.install(twin, 0), Err(InstallRefusal::Twin));
+    assert_eq!(world.install(twin, 0), Err(InstallRefusal::DuplicateTuple));
     assert_eq!(world.table.len(), 1);
 }
 

@@ -3,7 +3,7 @@
 
 use ebpf::layout::{
     Encap, Entry, Entry4, Entry6, FLOW_NAT, FLOW_PLAIN, FLOW_PPPOE, HEADER_MAX, Key4, Key6,
-    TAG_8021AD, TAG_THERE,
+    TAG_8021AD, TAG_PRESENT,
 };
 
 use crate::frame::{Link, Tag, Tuple, octets};
@@ -43,7 +43,7 @@ impl Pair {
 pub(crate) fn encap(link: &Link) -> Encap {
     let tag = |n: usize| {
         link.tags.get(n).map_or(0, |t: &Tag| {
-            (t.tci & 0xfff) | TAG_THERE | if t.proto == 0x88a8 { TAG_8021AD } else { 0 }
+            (t.tci & 0xfff) | TAG_PRESENT | if t.proto == 0x88a8 { TAG_8021AD } else { 0 }
         })
     };
     let session = link.session.unwrap_or(0).to_be_bytes();

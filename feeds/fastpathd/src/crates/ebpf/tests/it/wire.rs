@@ -8,7 +8,7 @@ use std::process::Command;
 
 use aya::programs::{SchedClassifier, TcAttachType};
 use ebpf::attach::{Attached, Hook as Point, attach, attached, detach};
-use ebpf::devices::Sendable;
+use ebpf::devices::RedirectMap;
 use ebpf::folder::Folder;
 use ebpf::layout::{EXIT_PORTS, Exits, Out};
 use ebpf::programs::{Dsa, LoadOptions, ProgramRole, Programs, heartbeat};
@@ -200,7 +200,7 @@ impl Wire {
                 // A veth device accepts redirected packets only while its peer has a program.
                 let other = Attached { ifindex: index("b1"), ..wanted };
                 attach(&folder, other).expect("attached");
-                Sendable::open(&folder).expect("pinned").add(inside.1).expect("a device");
+                RedirectMap::open(&folder).expect("pinned").add(inside.1).expect("a device");
                 Hook::Xdp
             }
         };

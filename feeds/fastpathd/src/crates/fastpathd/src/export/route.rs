@@ -43,7 +43,7 @@ mod tests {
     use std::net::SocketAddr;
 
     use gateway::export::Settings;
-    use gateway::export::way::Ways;
+    use gateway::export::egress::EgressDevices;
 
     use super::*;
     use crate::export::fixture;
@@ -58,11 +58,11 @@ mod tests {
         for host in ["127.0.0.1", "::1"] {
             assert_eq!(egress(host.parse().unwrap()), Ok(1));
         }
-        let ways = Ways::default();
+        let devices = EgressDevices::default();
         // The default route of the test machine is not an inner device; without one, the addresses
         // are unreachable.
         for host in ["10.255.99.10", "100.64.99.10", "::ffff:10.255.99.10", "fd99::10"] {
-            let reason = ways.find(&settings(host), egress).expect_err(host);
+            let reason = devices.find(&settings(host), egress).expect_err(host);
             let is_known =
                 matches!(reason, ExportReason::NoRoute | ExportReason::Unreachable { .. });
             assert!(is_known, "{host}: {reason:?}");
@@ -76,7 +76,7 @@ mod tests {
             return;
         };
         let inner = [(device, "inner".to_owned())].into();
-        let ways = Ways { inner, ..Ways::default() };
-        assert_eq!(ways.find(&settings("10.255.99.10"), egress), Ok(Some("inner".to_owned())));
+        let devices = EgressDevices { inner, ..EgressDevices::default() };
+        assert_eq!(devices.find(&settings("10.255.99.10"), egress), Ok(Some("inner".to_owned())));
     }
 }

@@ -5,7 +5,7 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use gateway::event::Event as AnyEvent;
-use gateway::export::way::Ways;
+use gateway::export::egress::EgressDevices;
 use gateway::export::{
     Effect, Event, ExportReason, ExportState, Interfaces, Progress, Serial, Settings,
 };
@@ -29,7 +29,7 @@ pub(super) const SECOND: Duration = Duration::from_secs(1);
 pub(crate) struct Exporters {
     pub(super) running: Vec<(Serial, Rc<Shared>)>,
     interfaces: Interfaces,
-    pub(super) ways: Option<Rc<Ways>>,
+    pub(super) devices: Option<Rc<EgressDevices>>,
 }
 
 impl Exporters {
@@ -57,14 +57,14 @@ impl Exporters {
                 }
                 self.interfaces = interfaces;
             }
-            Effect::Ways(ways) => self.set_ways(ways),
+            Effect::EgressDevices(devices) => self.set_egress(devices),
         }
     }
 
-    fn set_ways(&mut self, ways: Ways) {
-        self.ways = Some(Rc::new(ways));
+    fn set_egress(&mut self, devices: EgressDevices) {
+        self.devices = Some(Rc::new(devices));
         for (_, shared) in &self.running {
-            shared.ways.replace(self.ways.clone());
+            shared.devices.replace(self.devices.clone());
             shared.ready.notify_one();
         }
     }
@@ -84,7 +84,7 @@ impl Exporters {
             }
             let shared = Rc::new(Shared::new(&settings));
             shared.interfaces.replace(self.interfaces.clone());
-            shared.ways.replace(self.ways.clone());
+            shared.devices.replace(self.devices.clone());
             self.running.push((serial, shared.clone()));
             spawn_local(Exporter::new(serial, settings, shared, events.clone()).run());
         }
@@ -164,11 +164,11 @@ impl Exporter {
     }
 
     async fn serve(&mut self) -> End {
-        let Some(way) = self.way() else {
+        let Some(egress) = self.egress() else {
             let _ = timeout(SECOND, self.shared.ready.notified()).await;
             return if self.report().await { End::Stopped } else { End::Moved };
         };
-        match way {
+        match egress {
             Ok(device) => self.device = device,
             Err(reason) => return End::Failed(reason),
         }
@@ -179,14 +179,14 @@ impl Exporter {
     }
 
     /// Returns the device to bind to by the current routes and zones. `None` if they are unknown.
-    fn way(&self) -> Option<Result<Option<String>, ExportReason>> {
-        let ways = self.shared.ways.borrow().clone()?;
-        Some(ways.find(&self.settings, route::egress))
+    fn egress(&self) -> Option<Result<Option<String>, ExportReason>> {
+        let devices = self.shared.devices.borrow().clone()?;
+        Some(devices.find(&self.settings, route::egress))
     }
 
     /// Returns the reason if messages must not leave by the socket's device.
     pub(super) fn egress_changed(&self) -> Option<End> {
-        match self.way()? {
+        match self.egress()? {
             Ok(device) if device == self.device => None,
             Ok(_) => Some(End::Moved),
             Err(reason) => Some(End::Failed(reason)),

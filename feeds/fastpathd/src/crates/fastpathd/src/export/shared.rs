@@ -3,7 +3,7 @@
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
-use gateway::export::way::Ways;
+use gateway::export::egress::EgressDevices;
 use gateway::export::{Interfaces, Settings};
 use ipfix::{MAX_MESSAGE, Queue};
 use ips::{EventKind, EventLine};
@@ -22,7 +22,7 @@ pub(super) struct Shared {
     pub(super) dropped: Cell<u64>,
     pub(super) interfaces: RefCell<Interfaces>,
     /// Devices that messages may leave by. `None` if unknown.
-    pub(super) ways: RefCell<Option<Rc<Ways>>>,
+    pub(super) devices: RefCell<Option<Rc<EgressDevices>>>,
     pub(super) renamed: Cell<bool>,
     pub(super) stopped: Cell<bool>,
     /// Records are to be sent before they fill a message.

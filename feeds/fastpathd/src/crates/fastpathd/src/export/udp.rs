@@ -48,7 +48,7 @@ async fn follow(exporter: &mut Exporter, socket: &UdpSocket) -> io::Result<End> 
     let shared = exporter.shared.clone();
     let now = exporter.now();
     exporter.outbox.restart(&shared, now);
-    let refresh = exporter.settings.of_flows().map_or(0, |settings| settings.template_refresh);
+    let refresh = exporter.settings.flow_settings().map_or(0, |settings| settings.template_refresh);
     let refresh = Duration::from_secs(refresh.into());
     let mut reached = false;
     let (mut more, mut flush) = (false, false);

@@ -67,7 +67,7 @@ pub(crate) fn save_alerts(text: &str, io: &Io) {
 fn instruct(instruction: &Instruction, core: &mut Core, io: &Io) {
     if let Err(why) = folder(io).write(instruction) {
         log::error!("{why}");
-        core.not_written(why);
+        core.configuration_write_failed(why);
         return;
     }
     io.notify_service(INSTRUCTION_EVENT);

@@ -106,8 +106,8 @@ impl Core {
     }
 
     /// Records that Suricata's configuration could not be written.
-    pub fn not_written(&mut self, why: String) {
-        self.ips.not_written(why);
+    pub fn configuration_write_failed(&mut self, why: String) {
+        self.ips.configuration_write_failed(why);
     }
 
     pub(crate) fn subsystems(&self) -> Subsystems<'_> {

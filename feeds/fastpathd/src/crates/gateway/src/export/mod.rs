@@ -10,14 +10,14 @@ use ips::EventLine;
 use topology::Topology;
 
 pub(crate) mod answer;
+pub mod egress;
 mod progress;
 mod record;
 mod settings;
-pub mod way;
 
+use egress::EgressDevices;
 pub use progress::{ExportReason, ExportState, Progress};
 pub use settings::Settings;
-use way::Ways;
 
 #[derive(Debug)]
 pub enum Event {
@@ -34,7 +34,7 @@ pub enum Effect {
     /// Forward events of Suricata to the collectors of logs.
     Forward(Vec<EventLine>),
     Interfaces(Interfaces),
-    Ways(Ways),
+    EgressDevices(EgressDevices),
 }
 
 /// Distinguishes an exporter from earlier ones with other settings.
@@ -57,7 +57,7 @@ pub(crate) struct State {
     last: Serial,
     /// Devices as last sent to the exporters.
     interfaces: Interfaces,
-    ways: Option<Ways>,
+    devices: Option<EgressDevices>,
 }
 
 impl State {
@@ -66,7 +66,7 @@ impl State {
     }
 
     fn flow_collectors(&self) -> impl Iterator<Item = &ipfix::Settings> {
-        self.enabled().filter_map(Settings::of_flows)
+        self.enabled().filter_map(Settings::flow_settings)
     }
 
     /// Returns the shortest timeouts, because all collectors get the same records.
@@ -117,7 +117,7 @@ impl State {
         let reads = |one: &&Export| {
             let progress = &one.progress;
             let reached = progress.state == ExportState::Up && progress.reason.is_none();
-            reached && one.settings.of_flows().is_some()
+            reached && one.settings.flow_settings().is_some()
         };
         self.exports.iter().filter(reads).map(|export| export.serial).collect()
     }
@@ -128,11 +128,14 @@ impl State {
         lines.iter().any(wanted).then_some(Effect::Forward(lines))
     }
 
-    pub(crate) fn set_ways(&mut self, ways: impl FnOnce() -> Option<Ways>) -> Option<Effect> {
+    pub(crate) fn set_egress(
+        &mut self,
+        devices: impl FnOnce() -> Option<EgressDevices>,
+    ) -> Option<Effect> {
         self.enabled().next()?;
-        let ways = ways().filter(|ways| self.ways.as_ref() != Some(ways))?;
-        self.ways = Some(ways.clone());
-        Some(Effect::Ways(ways))
+        let devices = devices().filter(|devices| self.devices.as_ref() != Some(devices))?;
+        self.devices = Some(devices.clone());
+        Some(Effect::EgressDevices(devices))
     }
 
     pub(crate) fn set_interfaces(&mut self, topology: &Topology) -> Option<Effect> {

@@ -117,7 +117,7 @@ impl Settings {
     }
 
     #[must_use]
-    pub fn of_flows(&self) -> Option<&ipfix::Settings> {
+    pub fn flow_settings(&self) -> Option<&ipfix::Settings> {
         match self {
             Self::Flows(settings) => Some(settings),
             Self::Events(_) => None,

@@ -282,7 +282,7 @@ impl Inspection {
         due
     }
 
-    pub(super) fn not_written(&mut self, why: String) {
+    pub(super) fn configuration_write_failed(&mut self, why: String) {
         self.instructed = None;
         self.seen.trouble = Some(why);
     }

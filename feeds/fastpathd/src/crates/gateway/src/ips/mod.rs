@@ -108,8 +108,8 @@ impl State {
         self.events.alerts.last()
     }
 
-    pub(crate) fn not_written(&mut self, why: String) {
-        self.inspection.not_written(why);
+    pub(crate) fn configuration_write_failed(&mut self, why: String) {
+        self.inspection.configuration_write_failed(why);
     }
 
     #[must_use]

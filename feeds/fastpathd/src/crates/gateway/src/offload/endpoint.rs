@@ -72,6 +72,6 @@ pub(crate) fn reason(refusal: InstallRefusal) -> Reason {
         InstallRefusal::Mtu => Reason::Mtu,
         InstallRefusal::Priority => Reason::Shaped,
         InstallRefusal::Full => Reason::TableFull,
-        InstallRefusal::Twin => Reason::NotTaken,
+        InstallRefusal::DuplicateTuple => Reason::NotTaken,
     }
 }

@@ -3,7 +3,7 @@
 
 use config::Cause;
 use ebpf::attach::AttachReason;
-use ebpf::devices::NotNative;
+use ebpf::devices::TcReason;
 use ebpf::entry_side::Hook;
 
 /// A device that a program was requested for.
@@ -36,7 +36,7 @@ impl ProgramsReason {
     /// Returns all codes, including the reasons of a single device.
     #[must_use]
     pub fn all_codes() -> Vec<&'static str> {
-        [&Self::CODES[..], &NotNative::CODES, &AttachReason::CODES].concat()
+        [&Self::CODES[..], &TcReason::CODES, &AttachReason::CODES].concat()
     }
 
     /// Shortens messages to their first line.

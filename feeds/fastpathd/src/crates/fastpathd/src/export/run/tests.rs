@@ -51,8 +51,8 @@ impl Bench {
     pub(super) fn of(settings: Settings) -> Self {
         let (events, reports) = tokio::sync::mpsc::channel(1);
         let interfaces = [("loopback".to_owned(), "lo".to_owned())].into();
-        let ways = Ways { interfaces, ..Ways::default() };
-        let mut exporters = Exporters { ways: Some(Rc::new(ways)), ..Exporters::default() };
+        let devices = EgressDevices { interfaces, ..EgressDevices::default() };
+        let mut exporters = Exporters { devices: Some(Rc::new(devices)), ..Exporters::default() };
         exporters.run(vec![(1, settings)], &events);
         Self { exporters, reports, last: Progress::begin(true, 0), was_up: false }
     }
@@ -349,12 +349,12 @@ fn a_connection_ends_when_its_route_becomes_forbidden() {
             let mut bench = Bench::of(Settings::Flows(ipfix::Settings { interface, ..settings }));
             let _udp = UdpSocket::bind(collector).await.unwrap();
             bench.up().await;
-            bench.exporters.set_ways(Ways::default());
+            bench.exporters.set_egress(EgressDevices::default());
             bench.until("no route", |progress| progress.state == ExportState::NoRoute).await;
             let reason = ExportReason::InterfaceDown { interface: "loopback".to_owned() };
             assert_eq!(bench.last.reason, Some(reason));
             let interfaces = [("loopback".to_owned(), "lo".to_owned())].into();
-            bench.exporters.set_ways(Ways { interfaces, ..Ways::default() });
+            bench.exporters.set_egress(EgressDevices { interfaces, ..EgressDevices::default() });
             bench.up().await;
         });
     }
@@ -371,7 +371,7 @@ fn sends_nothing_before_the_zones_are_known() {
         sleep(Duration::from_millis(300)).await;
         let waits = timeout(Duration::ZERO, listener.accept()).await;
         assert!(waits.is_err(), "{waits:?}");
-        exporters.set_ways(Ways::default());
+        exporters.set_egress(EgressDevices::default());
         timeout(LONG, listener.accept()).await.expect("a connection").unwrap();
     });
 }

@@ -6,7 +6,7 @@
 
 use std::time::Duration;
 
-use ctnetlink::{EVENTS_AT_ONCE, EventError, EventSocket};
+use ctnetlink::{EventError, EventSocket, MAX_EVENTS};
 use gateway::conntrack::Event;
 use gateway::event::Event as AnyEvent;
 use gateway::sys::error::chain;
@@ -80,7 +80,7 @@ async fn follow(
     loop {
         let report = tokio::select! {
             read = socket.recv() => {
-                let all = read.as_ref().map_or(true, |changes| changes.len() < EVENTS_AT_ONCE);
+                let all = read.as_ref().map_or(true, |changes| changes.len() < MAX_EVENTS);
                 if forward(read, socket, events).await?.is_some() {
                     return Ok(Closed);
                 }

@@ -112,7 +112,7 @@ fn programs(report: &Value) -> Vec<Program> {
 
 #[cfg(test)]
 mod tests {
-    use ebpf::devices::NotNative;
+    use ebpf::devices::TcReason;
     use serde_json::json;
 
     use super::*;
@@ -132,7 +132,7 @@ mod tests {
         let wanted =
             [("lan1", Some(Hook::Tc), "tcx"), ("wan", None, ""), ("lan2", Some(Hook::Xdp), "xdp")];
         assert_eq!(hooks, wanted);
-        assert_eq!(programs[0].why, NotNative::NoXdp { device: "wan".to_owned() }.cause());
+        assert_eq!(programs[0].why, TcReason::NoXdp { device: "wan".to_owned() }.cause());
         // An older loader reports no code.
         assert_eq!(programs[1].why.code, "");
         assert!(programs[1].why.text.ends_with("not permitted"));

@@ -6,7 +6,7 @@ use ipfix::Queue;
 
 use crate::core::Core;
 use crate::effect::Effect as AnyEffect;
-use crate::export::way::Ways;
+use crate::export::egress::EgressDevices;
 use crate::export::{Effect, Event, Serial, Settings, encoded};
 use crate::network;
 
@@ -51,19 +51,19 @@ impl Core {
 
     pub(crate) fn export_second(&mut self) -> Vec<AnyEffect> {
         let (network, now) = (&self.network, self.now);
-        let ways = self.export.set_ways(|| ways(network, now));
+        let devices = self.export.set_egress(|| egress_devices(network, now));
         let interfaces = self.export.set_interfaces(self.network.topology());
-        ways.into_iter().chain(interfaces).map(Into::into).collect()
+        devices.into_iter().chain(interfaces).map(Into::into).collect()
     }
 }
 
 /// Returns the egress devices that messages may use; `None` before zones and links are known.
-fn ways(network: &network::State, now: Now) -> Option<Ways> {
+fn egress_devices(network: &network::State, now: Now) -> Option<EgressDevices> {
     if !network.zones_known() || !network.is_complete(now) {
         return None;
     }
     let (zones, interfaces) = (network.segments().zones, network.view().interfaces());
-    Some(Ways::of(&zones, network.firewall(), interfaces, network.topology()))
+    Some(EgressDevices::of(&zones, network.firewall(), interfaces, network.topology()))
 }
 
 #[cfg(test)]

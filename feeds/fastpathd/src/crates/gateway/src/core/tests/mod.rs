@@ -14,7 +14,7 @@ use std::time::Duration;
 use config::Network;
 use ctnetlink::{Entry, Revision, Touch};
 use ebpf::connection::EntryReading;
-use ebpf::devices::NotNative;
+use ebpf::devices::TcReason;
 use ebpf::engine::{MapError, Maps};
 use ebpf::entry::{Entry as MapEntry, Key};
 use ebpf::entry_side::Hook;
@@ -347,7 +347,7 @@ impl Router {
                 device,
                 hook: (!refused).then_some(Hook::Tc),
                 hook_name: if refused { "" } else { "tcx" },
-                why: NotNative::NoXdp { device: "lan1".into() }.cause(),
+                why: TcReason::NoXdp { device: "lan1".into() }.cause(),
             });
         }
         let held = programs.iter().any(|program| program.hook.is_some());

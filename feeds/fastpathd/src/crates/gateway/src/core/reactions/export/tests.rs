@@ -178,7 +178,7 @@ fn device_names_are_sent_when_they_change() {
     assert_eq!(core.export_second(), [], "no collector");
     core.configuration_read(&exporting(json!({})));
     let effects = exports(core.export_second());
-    let [Effect::Ways(_), Effect::Interfaces(interfaces)] = &effects[..] else {
+    let [Effect::EgressDevices(_), Effect::Interfaces(interfaces)] = &effects[..] else {
         panic!("{effects:?}")
     };
     assert!(interfaces.contains(&(8, Rc::from("pppoe-wan"))), "{interfaces:?}");
@@ -239,8 +239,8 @@ fn open_flows_export_a_final_record_at_shutdown() {
 fn devices_of_a_zone_towards_the_internet_are_not_inner() {
     let mut core = running();
     let names = |core: &Core| {
-        let ways = ways(&core.network, core.now).expect("known");
-        (ways.inner.into_values().collect::<Vec<_>>(), ways.interfaces)
+        let devices = egress_devices(&core.network, core.now).expect("known");
+        (devices.inner.into_values().collect::<Vec<_>>(), devices.interfaces)
     };
     let (inner, interfaces) = names(&core);
     assert!(inner.contains(&"br-lan.10".to_owned()), "{inner:?}");
@@ -253,5 +253,5 @@ fn devices_of_a_zone_towards_the_internet_are_not_inner() {
     core.interfaces_read(&lab_dump());
     assert_eq!(names(&core).0, [""; 0]);
     let core = crate::fixture::core();
-    assert_eq!(ways(&core.network, core.now), None, "before the zones are known");
+    assert_eq!(egress_devices(&core.network, core.now), None, "before the zones are known");
 }

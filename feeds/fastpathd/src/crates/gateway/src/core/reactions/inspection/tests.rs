@@ -459,7 +459,7 @@ fn the_script_is_notified_again_while_suricata_stays_down() {
 fn writing_suricatas_files_is_retried_after_a_failure() {
     let (mut core, effects) = reading(&json!({"enabled": "1"}), &[]);
     let first = instruction(&effects).clone();
-    core.ips.not_written("writing suricata.yaml: No space left on device".into());
+    core.ips.configuration_write_failed("writing suricata.yaml: No space left on device".into());
     let mut again = Vec::new();
     for second in 1..=25 {
         core.now = at(second * 1000);

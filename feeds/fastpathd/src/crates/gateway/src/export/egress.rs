@@ -17,14 +17,14 @@ const LOOPBACK: u32 = 1;
 
 /// Egress devices that messages may use.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Ways {
+pub struct EgressDevices {
     /// Devices in zones that do not lead to the Internet, by index.
     pub inner: BTreeMap<u32, String>,
     /// Devices of interfaces that are up, by name of the interface.
     pub interfaces: BTreeMap<String, String>,
 }
 
-impl Ways {
+impl EgressDevices {
     pub(crate) fn of(
         zones: &BTreeMap<String, BTreeSet<String>>,
         firewall: &Firewall,

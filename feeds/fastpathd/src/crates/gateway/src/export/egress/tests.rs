@@ -64,9 +64,9 @@ fn public_and_private_addresses_are_distinguished() {
 /// Tests public, loopback and private collectors, and a configured interface.
 #[test]
 fn a_private_collector_must_be_reached_over_an_inner_zone() {
-    let ways = Ways::default();
+    let devices = EgressDevices::default();
     let egress = |to: IpAddr| if to.is_loopback() { Ok(LOOPBACK) } else { Ok(7) };
-    let find = |host: &str, options: &str| ways.find(&settings(host, options), egress);
+    let find = |host: &str, options: &str| devices.find(&settings(host, options), egress);
     assert_eq!(find("203.0.113.9", ""), Ok(None), "the kernel's route");
     assert_eq!(find("127.0.0.1", ""), Ok(None));
     assert_eq!(find("::1", ""), Ok(None));
@@ -78,7 +78,7 @@ fn a_private_collector_must_be_reached_over_an_inner_zone() {
         assert_eq!(find(host, "\toption interface 'vpn'\n"), Err(down.clone()));
     }
     let interfaces = [("vpn".to_owned(), "wg0".to_owned())].into();
-    let ways = Ways { interfaces, ..Ways::default() };
-    let bound = ways.find(&settings("203.0.113.9", "\toption interface 'vpn'\n"), egress);
+    let devices = EgressDevices { interfaces, ..EgressDevices::default() };
+    let bound = devices.find(&settings("203.0.113.9", "\toption interface 'vpn'\n"), egress);
     assert_eq!(bound, Ok(Some("wg0".to_owned())));
 }
