@@ -30,7 +30,7 @@ test_twenty_thousand_connections_stay_within_the_limits() {
     port=$(fresh_port)
     download h10 "$port" "$H20_4"
     memory=$(daemon_kib)
-    same "conntrack's complaints" "$(add_connections "$NUMBER" | grep -i -E 'error|fail' || true)" ""
+    same "conntrack's errors" "$(add_connections "$NUMBER" | grep -iE 'error|fail' || true)" ""
     count=$(conntrack_count)
     between "connections" "$count" "$NUMBER" $((NUMBER + 1000))
     soon 30 knows "$NUMBER"

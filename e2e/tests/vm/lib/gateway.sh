@@ -240,7 +240,7 @@ if [ ! -e /run/e2e/with-ftp ] && ! unload_ftp 2>/dev/null; then
 fi
 '
 
-# restore_state: cleans up after every test. One shell per machine, and only changed settings, because
+# restore_state: cleans up after a test. One shell per machine, and only changed settings, because
 # each process takes tens of milliseconds.
 restore_state() {
     end_traffic
