@@ -67,7 +67,7 @@ lint() {
     [ "$FAILED" != 0 ] || { mkdir -p "${seen%/*}" && echo "$hash" >"$seen"; }
 }
 
-# Each check uses one CPU; the compiler often leaves one idle.
+# lints: runs single-threaded checks, beside the compiler, which often leaves a CPU idle.
 lints() {
     PASSED=0
     FAILED=0

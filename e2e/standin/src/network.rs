@@ -264,8 +264,7 @@ fn layer2(section: &Section, config: &Package) -> String {
     }
 }
 
-/// Returns the configuration without `section`, so that interfaces that refer to each other end the
-/// recursion.
+/// Returns the configuration without `section`, so that a cycle of interfaces ends.
 fn without(config: &Package, section: &Section) -> Package {
     let mut rest = config.clone();
     rest.sections.retain(|known| known.name != section.name);

@@ -31,7 +31,7 @@ test('a confirmed fix of the doctor removes its finding', async ({ page, router 
   await dialog.getByRole('button').last().click();
   await expect(page.getByRole('status').filter({ hasText: 'Done.' })).toBeVisible();
   await expect(helpers).toHaveCount(0, { timeout: DOCTOR_MS });
-  // Lists findings by name, because earlier tests may have left others.
+  // Names show in a failure which finding an earlier test has left.
   const left = page.locator(
     ['advice', 'warning', 'error'].map((of) => `[data-severity="${of}"]`).join(', '),
   );

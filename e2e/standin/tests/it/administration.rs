@@ -25,7 +25,7 @@ fn map(value: Value) -> Map {
 
 #[test]
 fn the_log_keeps_only_the_newest_messages() {
-    let folder = router::folder("log");
+    let folder = router::temp_path("log");
     std::fs::create_dir_all(&folder).unwrap();
     let mut log = Log::new(Some(&folder.join("log")), Some(folder.clone()));
     let lines = |log: &mut Log, args: Value| {
@@ -77,7 +77,7 @@ fn devices_are_reported() {
 
 #[test]
 fn an_interface_goes_down_and_up() {
-    let folder = router::folder("network");
+    let folder = router::temp_path("network");
     let config = "config interface 'wan'\n\toption proto 'pppoe'\n\toption device 'wan.35'\n";
     std::fs::create_dir_all(folder.join("run")).unwrap();
     std::fs::write(folder.join("network"), config).unwrap();

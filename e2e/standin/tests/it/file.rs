@@ -20,7 +20,7 @@ fn session(bus: &Bus, rights: &Value) -> String {
 #[test]
 fn file_methods_respect_the_rights_of_the_session() {
     let bus = Bus::start("", &[]);
-    let folder = router::folder("files");
+    let folder = router::temp_path("files");
     std::fs::create_dir_all(&folder).unwrap();
     paths_are_read_and_written(&bus, &folder);
     a_session_needs_a_right_to_the_path(&bus, &folder);

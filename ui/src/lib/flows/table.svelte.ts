@@ -7,8 +7,8 @@ import type { Live } from '../live/live.svelte';
 import { distinct, keepOrder, rowsOf, type Row } from './rows';
 import { isShort, windowAround, type Range } from './window';
 
-/** Cause of a fetch. Only `refresh` must not move rows under the pointer. */
-type Cause = 'query' | 'scroll' | 'refresh';
+/** Trigger of a fetch. Only `refresh` must not move rows under the pointer. */
+type Trigger = 'query' | 'scroll' | 'refresh';
 
 /**
  * A window of the daemon's flow table. The daemon filters, sorts and pages; this class fetches the
@@ -31,7 +31,7 @@ export class FlowWindow {
   private query: FlowsQuery | null = null;
   private visible: Range = { first: 0, end: 40 };
   private pending: { rows: readonly Row[]; offset: number } | null = null;
-  private asking: { stop: AbortController; cause: Cause } | null = null;
+  private asking: { stop: AbortController; trigger: Trigger } | null = null;
 
   constructor(
     private readonly api: Fastpath,
@@ -80,7 +80,7 @@ export class FlowWindow {
     this.paused = paused;
     if (paused) {
       // Otherwise the answer to an earlier refresh would arrive during the pause.
-      if (this.asking?.cause === 'refresh') this.stop();
+      if (this.asking?.trigger === 'refresh') this.stop();
       return;
     }
     this.release();
@@ -92,11 +92,11 @@ export class FlowWindow {
     this.asking = null;
   }
 
-  private async fetch(cause: Cause): Promise<void> {
+  private async fetch(trigger: Trigger): Promise<void> {
     // A scroll waits for the running fetch, because only the last position counts.
-    if (cause === 'scroll' && this.asking && this.asking.cause !== 'refresh') return;
+    if (trigger === 'scroll' && this.asking && this.asking.trigger !== 'refresh') return;
     this.stop();
-    const asking = { stop: new AbortController(), cause };
+    const asking = { stop: new AbortController(), trigger };
     this.asking = asking;
     const around = windowAround(this.visible, this.matched ?? Number.MAX_SAFE_INTEGER);
     try {
@@ -106,7 +106,7 @@ export class FlowWindow {
       this.total = page.total;
       this.matched = page.matched;
       this.trouble = '';
-      this.take(distinct(rowsOf(page)), around.offset, cause);
+      this.take(distinct(rowsOf(page)), around.offset, trigger);
     } catch (fault) {
       if (asking.stop.signal.aborted) return;
       this.failed(fault);
@@ -116,9 +116,9 @@ export class FlowWindow {
     if (this.asking === null) this.show(this.visible);
   }
 
-  private take(rows: Row[], offset: number, cause: Cause): void {
+  private take(rows: Row[], offset: number, trigger: Trigger): void {
     this.stale = false;
-    if (cause === 'refresh' && this.reading) {
+    if (trigger === 'refresh' && this.reading) {
       this.rows = keepOrder(this.rows, rows);
       this.pending = { rows, offset };
       this.held += 1;
@@ -127,7 +127,7 @@ export class FlowWindow {
     this.rows = rows;
     this.offset = offset;
     this.pending = null;
-    if (cause !== 'scroll') this.held = 0;
+    if (trigger !== 'scroll') this.held = 0;
   }
 
   private failed(fault: unknown): void {

@@ -61,7 +61,7 @@ export function addressOf(screen: Screen, params?: URLSearchParams): string {
 /** Returns the address of LuCI's start page; LuCI is a dependency of the package. */
 export const luciAddress = (): string => base?.replace(/\/admin\/.*$/, '') ?? '/cgi-bin/luci';
 
-/** The current screen and its parameters, in the address for reloads and logins. */
+/** The current screen and its parameters, in the address so that a reload or login keeps them. */
 export class Route {
   place = $state.raw<Place>(readHash(''));
 

@@ -226,7 +226,7 @@ describe('users', () => {
     await draft.load(['rpcd']);
   });
 
-  it('have roles by their write rights', () => {
+  it('derive their role from their write rights', () => {
     expect(usersOf(draft).map(({ role }) => role)).toEqual(['administrator', 'viewer']);
     draft.remove('rpcd', 'root');
     expect(hasAdministrator(draft)).toBe(false);

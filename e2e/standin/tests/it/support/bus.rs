@@ -27,7 +27,7 @@ pub(crate) struct Bus {
 impl Bus {
     pub(crate) fn start(program: &str, plugins: &[(&str, &str)]) -> Bus {
         let real = std::env::var_os("CONTRACT_OPENWRT").map(PathBuf::from);
-        let folder = router::folder("plugins");
+        let folder = router::temp_path("plugins");
         let mut bus = Bus {
             socket: folder.join("ubus.sock"),
             plugins: real.as_ref().map_or_else(|| folder.join("rpcd"), |r| r.join("libexec/rpcd")),

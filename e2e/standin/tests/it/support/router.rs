@@ -77,7 +77,7 @@ pub(crate) struct Router {
 
 static NEXT: AtomicU32 = AtomicU32::new(0);
 
-pub(crate) fn folder(name: &str) -> PathBuf {
+pub(crate) fn temp_path(name: &str) -> PathBuf {
     let number = NEXT.fetch_add(1, Ordering::Relaxed);
     std::env::temp_dir().join(format!("{name}-{}-{number}", std::process::id()))
 }
@@ -105,7 +105,7 @@ impl Router {
     }
 
     pub(crate) fn with(options: &[&str]) -> Router {
-        let folder = folder("standin");
+        let folder = temp_path("standin");
         let shadow = |user: &str, hash: &str| format!("{user}:{hash}:0:0:99999:7:::\n");
         write(&folder, "shadow", &(shadow("root", ROOT) + &shadow("viewer", VIEWER)));
         write(&folder, "config/rpcd", LOGINS);

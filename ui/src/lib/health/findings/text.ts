@@ -51,8 +51,8 @@ function valueOf({ value, cause }: Evidence): string {
 }
 
 /**
- * Returns the parameters of a finding. Those that repeat a reason of the evidence are translated
- * like it.
+ * Returns the parameters of a finding. A parameter that equals a reason in the evidence gets the
+ * reason's translation.
  */
 function withReasons({ params, evidence }: Finding): Params {
   const reasons = new Map(

@@ -50,8 +50,8 @@ config::coded! {
     }
 }
 
-/// Fails with the first reason against native XDP. Packets are redirected between all devices, so
-/// all of them must support it.
+/// Checks that all devices support native XDP, because packets are redirected between any two of
+/// them. Fails with the first obstacle.
 pub fn can_redirect(devices: &[Device]) -> Result<(), TcReason> {
     for device in devices {
         if !device.physical {

@@ -34,7 +34,7 @@ pub(crate) struct PathStep {
     pub(crate) state: Option<TcpState>,
 }
 
-/// State of the counters before the next reading.
+/// Whether counters of a flow have been read, and whether its first reading counts in full.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Reading {
     /// Not read yet; the counters include traffic from before the flow was known.

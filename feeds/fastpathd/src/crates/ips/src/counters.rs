@@ -30,8 +30,8 @@ pub struct SuricataCounters {
 }
 
 impl SuricataCounters {
-    /// Reads an object of counters, grouped by subject. Missing counters are 0. Returns `None` for
-    /// any other value.
+    /// Parses counters, grouped by subject. Missing counters are 0. Returns `None` for a value
+    /// that is no object or has a counter that is no number.
     #[must_use]
     pub fn read(stats: &Value) -> Option<Self> {
         if !stats.is_object() {

@@ -188,7 +188,7 @@ mod tests {
     use super::*;
     use crate::sample::draft;
 
-    fn one(words: &str) -> LeftOut {
+    fn parse_one(words: &str) -> LeftOut {
         let mut all = LeftOut::all(words);
         assert_eq!(all.len(), 1, "{words}: {all:?}");
         all.remove(0)
@@ -197,9 +197,10 @@ mod tests {
     // Messages of firewall4 b6e5157.
     #[test]
     fn parses_cause_and_option_of_a_warning() {
-        let of =
-            one("[!] Section @rule[2] (x) is restricted to IPv4 but referenced source IP is IPv6 \
-             only, skipping");
+        let of = parse_one(
+            "[!] Section @rule[2] (x) is restricted to IPv4 but referenced source IP is IPv6 \
+             only, skipping",
+        );
         assert_eq!((of.section.as_str(), of.name.as_str()), ("@rule[2]", "x"));
         assert_eq!((of.cause(), of.option.as_str()), (Cause::Families, ""));
         for line in [
@@ -239,7 +240,7 @@ mod tests {
                 "",
             ),
         ] {
-            let of = one(line);
+            let of = parse_one(line);
             assert_eq!((of.cause(), of.option.as_str()), (cause, option), "{line}");
         }
         let moved = LeftOut { section: "@rule[1]".to_owned(), ..of.clone() };

@@ -10,12 +10,13 @@ use super::uci::package;
 use super::{Known, exists, processes};
 use crate::machine::Machine;
 
-/// Configurations of other programs. `None` if a program does not start at boot.
+/// Other programs. A configuration is `None` if its program does not start at boot or has no file.
 #[derive(Debug, Default)]
 pub(crate) struct Others {
     pub mwan3: Known<Option<Package>>,
     pub pbr: Known<Option<Package>>,
     pub sqm: Known<Option<Package>>,
+    /// Running programs that count traffic.
     pub counting: BTreeSet<&'static str>,
 }
 

@@ -42,7 +42,7 @@ fn a_refusal_has_the_text_of_the_extended_acknowledgement() {
 }
 
 #[test]
-fn a_refused_dump_has_the_text_after_the_error_number() {
+fn the_error_text_of_a_refused_dump_is_read() {
     let mut payload = (-22_i32).to_ne_bytes().to_vec();
     push_attribute(&mut payload, ERROR_TEXT, b"Unknown filter\0");
     let Some(Err(refused)) = end(&message(DONE, ACK_TLVS, 1, &payload)) else { panic!() };

@@ -127,7 +127,7 @@ impl Core {
         self.offload.set_hardware_ports(ports);
     }
 
-    /// Replans the queues if hardware, which bypasses them, has become used or unused.
+    /// Replans the queues when hardware offload, which bypasses them, starts or stops.
     fn hardware_second(&mut self) -> Option<AnyEffect> {
         if !self.offload.hardware_second(self.conntrack.flows()) {
             return None;
