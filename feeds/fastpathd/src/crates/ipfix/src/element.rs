@@ -1,46 +1,40 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The information elements of our records, in the order of the templates. `docs/ipfix.csv` is
-//! generated from them.
+//! Information elements of the records, in template order. `docs/ipfix.csv` is generated from them.
 
-/// Length of a field with its length in the record (RFC 7011, section 7).
+/// Field length for a variable length (RFC 7011, section 7).
 pub(crate) const VARIABLE: u16 = u16::MAX;
-/// The enterprise number of reverse elements (RFC 5103).
+/// Enterprise number of reverse elements (RFC 5103).
 pub(crate) const REVERSE: u32 = 29305;
 
-/// The registry of an element's number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Owner {
-    /// IANA's registry.
     Iana,
-    /// The IANA element of the same number, for packets to the initiator (RFC 5103).
+    /// Reverse of the IANA element with this number: packets to the initiator (RFC 5103).
     Reverse,
-    /// Our own element, under the enterprise number of the configuration.
+    /// fastpath's own element, under the configured enterprise number.
     Enterprise {
         /// Abstract data type (RFC 7012).
         kind: &'static str,
         /// Data type semantics (RFC 7012).
         semantics: &'static str,
-        /// Meaning of the value.
         text: &'static str,
     },
 }
 
-/// An information element in a template.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Element {
     pub owner: Owner,
     pub id: u16,
-    /// Bytes of the field; 65535 for a variable length.
+    /// Length in bytes; 65535 for a variable length.
     pub length: u16,
     pub name: &'static str,
 }
 
-/// A template of our messages.
 #[derive(Debug)]
 pub struct Template {
-    /// Number of the template and of the sets with its records.
+    /// Template id, also the id of its data sets.
     pub id: u16,
-    /// Number of leading scope fields; 0 for a template without options.
+    /// Number of leading scope fields; 0 except in an options template.
     pub scope: u16,
     pub fields: &'static [Element],
 }
@@ -58,8 +52,8 @@ const fn text(id: u16, name: &'static str, text: &'static str) -> Element {
     Element { owner, id, length: VARIABLE, name }
 }
 
-/// Our numbers start at 101: pmacct 1.7 ignores enterprise numbers, so smaller ones would collide
-/// with IANA's elements in the templates.
+/// Numbers start at 101: pmacct 1.7 ignores enterprise numbers, so smaller ones collide with IANA's
+/// elements in the templates.
 const OFFLOADED: Element = Element {
     owner: Owner::Enterprise {
         kind: "unsigned64",
@@ -72,7 +66,7 @@ const OFFLOADED: Element = Element {
     name: "offloadedOctetDeltaCount",
 };
 
-/// Lists the fields of a record with addresses of this length.
+/// Fields of a record with addresses of this length.
 macro_rules! fields {
     ($length:literal, $src:literal $src_name:literal, $dst:literal $dst_name:literal,
      $post_src:literal $post_src_name:literal, $post_dst:literal $post_dst_name:literal) => {
@@ -106,20 +100,23 @@ macro_rules! fields {
                 "The best path that packets of the flow have taken since the last record: slow, \
                  inspect, flowtable, hardware or ebpf.",
             ),
-            text(103, "offloadReason", "Why the flow was not offloaded; empty: it was."),
+            text(
+                103,
+                "offloadReason",
+                "The reason why the flow was not offloaded; empty if it was.",
+            ),
             text(
                 104,
                 "inspectionStatus",
                 "The state of inspection by Suricata: none, inspecting, always, bypassed, spent, \
                  uninspected or stopped.",
             ),
-            text(105, "ingressZone", "The initiator's firewall zone; empty: none."),
-            text(106, "egressZone", "The responder's firewall zone; empty: none."),
+            text(105, "ingressZone", "The initiator's firewall zone; empty if there is none."),
+            text(106, "egressZone", "The responder's firewall zone; empty if there is none."),
         ]
     };
 }
 
-/// Template of IPv4 records.
 pub static V4: Template = Template {
     id: 256,
     scope: 0,
@@ -132,7 +129,6 @@ pub static V4: Template = Template {
     ),
 };
 
-/// Template of IPv6 records.
 pub static V6: Template = Template {
     id: 257,
     scope: 0,
@@ -145,14 +141,15 @@ pub static V6: Template = Template {
     ),
 };
 
-/// Template of interface names, one options record per interface.
+/// Options template of interface names, with one record per interface.
 pub static INTERFACE: Template = Template {
     id: 258,
     scope: 1,
     fields: &[iana(10, 4, "ingressInterface"), iana(82, VARIABLE, "interfaceName")],
 };
 
-/// Formats our own elements as CSV, with the columns of IANA's registry and the enterprise number.
+/// Formats fastpath's own elements as CSV with the columns of IANA's registry and the enterprise
+/// number.
 #[must_use]
 pub fn csv(enterprise: u32) -> String {
     let rows = V4.fields.iter().filter_map(|Element { owner, id, name, .. }| {

@@ -1,23 +1,24 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! One record about a flow and its encoding.
+//! Flow records and their encoding.
 
 use std::net::IpAddr;
 
 use crate::element::{Template, V4, V6};
 
-/// Maximum bytes of a text. Field lengths below 255 take one byte (RFC 7011, section 7).
+/// Maximum length of a text in bytes; lengths below 255 are encoded in one byte (RFC 7011, section
+/// 7).
 const MAX_TEXT: usize = 64;
 
-/// `biflowDirection`: the source of a record is the initiator (RFC 5103, section 6.3).
+/// `biflowDirection`: the record's source is the initiator (RFC 5103, section 6.3).
 const INITIATOR: u8 = 1;
 
-/// Why a record ends (`flowEndReason`).
+/// Reason for a record (`flowEndReason`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
 pub enum EndReason {
-    /// The flow was idle for the timeout.
+    /// The idle timeout has expired.
     Idle = 1,
-    /// The flow continues; the record reports its growth.
+    /// The active timeout has expired; the flow continues.
     Active = 2,
     /// The connection ended.
     End = 3,
@@ -25,7 +26,7 @@ pub enum EndReason {
     Forced = 4,
 }
 
-/// Addresses and ports of both ends, the initiator's first.
+/// Addresses and ports of initiator and responder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Ends {
     pub src: IpAddr,
@@ -36,8 +37,8 @@ pub struct Ends {
     pub dport: u16,
 }
 
-/// A record about a flow. Counters have a value for each direction, from and to the initiator;
-/// other pairs are of the initiator's and the responder's side.
+/// A flow record. Pairs of counters are from and to the initiator; other pairs are of the
+/// initiator's and the responder's side.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Flow<'a> {
     /// Start of the reported interval, Unix time in ms.
@@ -46,15 +47,13 @@ pub struct Flow<'a> {
     pub end_ms: u64,
     /// Bytes since the last record, including layer 3 headers.
     pub octets: [u64; 2],
-    /// Packets since the last record.
     pub packets: [u64; 2],
     /// Bytes of `octets` that an engine has forwarded.
     pub offloaded: u64,
-    /// Protocol of layer 4.
     pub protocol: u8,
-    /// Endpoints in the initiator's packets before NAT.
+    /// Tuple of the initiator's packets before NAT.
     pub sent: Ends,
-    /// Endpoints in the initiator's packets after NAT.
+    /// Tuple of the initiator's packets after NAT.
     pub received: Ends,
     pub end_reason: EndReason,
     /// Indices of the layer 3 devices; 0 if unknown.
@@ -64,7 +63,7 @@ pub struct Flow<'a> {
     pub id: u64,
     /// Best path of the flow's packets since the last record.
     pub path: &'a str,
-    /// Why the flow was not offloaded; empty if it was.
+    /// Reason why the flow was not offloaded; empty if it was.
     pub reason: &'a str,
     pub inspection: &'a str,
     /// Firewall zones; empty if none.
@@ -76,7 +75,7 @@ impl Flow<'_> {
         if self.sent.src.is_ipv4() { &V4 } else { &V6 }
     }
 
-    /// Appends the fields in the order of the template.
+    /// Appends the fields in template order.
     pub(crate) fn write(&self, out: &mut Vec<u8>) {
         let v4 = self.sent.src.is_ipv4();
         let numbers = [
@@ -123,7 +122,7 @@ fn ends(ends: Ends, v4: bool, out: &mut Vec<u8>) {
     }
 }
 
-/// Appends a field of variable length, cut at a character boundary.
+/// Appends a field of variable length, truncated at a character boundary.
 pub(crate) fn text(text: &str, out: &mut Vec<u8>) {
     let mut length = text.len().min(MAX_TEXT);
     while !text.is_char_boundary(length) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! IPFIX messages (RFC 7011) about flows, without I/O: one biflow record (RFC 5103) per flow, with
-//! its addresses after NAT (RFC 8158). Callers pass the time.
+//! IPFIX messages (RFC 7011) without I/O: one biflow record (RFC 5103) per flow, with its addresses
+//! after NAT (RFC 8158). Callers provide the time.
 
 mod element;
 mod flow;

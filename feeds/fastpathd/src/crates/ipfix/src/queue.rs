@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! A bounded queue of encoded records, in one ring buffer.
+//! Queue of encoded records in a ring buffer.
 
 use std::collections::VecDeque;
 
 use crate::element::INTERFACE;
 use crate::flow::{self, Flow};
 
-/// Prefix of each record: 16 bits for the template and 16 for the length.
+/// Prefix of each record: template id and length, 16 bits each.
 const HEAD: usize = 4;
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Queue {
     bytes: VecDeque<u8>,
     records: usize,
-    /// Reused, so that adding a record does not allocate.
+    /// Reused to avoid an allocation per record.
     scratch: Vec<u8>,
 }
 
@@ -33,7 +33,7 @@ impl Queue {
         self.records == 0
     }
 
-    /// Bytes of all records with their prefixes.
+    /// Size of all records with their prefixes, in bytes.
     #[must_use]
     pub fn size(&self) -> usize {
         self.bytes.len()
@@ -60,12 +60,13 @@ impl Queue {
         self.records += 1;
     }
 
-    /// Appends records of `other` up to `most` bytes in total. Returns how many are dropped.
-    pub fn append(&mut self, other: &Self, most: usize) -> usize {
+    /// Appends records of `other` up to `max_bytes` in total; returns the number of dropped
+    /// records.
+    pub fn append(&mut self, other: &Self, max_bytes: usize) -> usize {
         let mut at = 0;
         let mut records = 0;
         while let Some((_, length)) = other.head(at) {
-            if self.bytes.len() + at + HEAD + length > most {
+            if self.bytes.len() + at + HEAD + length > max_bytes {
                 break;
             }
             at += HEAD + length;
@@ -76,7 +77,7 @@ impl Queue {
         other.records - records
     }
 
-    /// Returns the template and the length of the first record.
+    /// Returns template id and length of the first record.
     pub(crate) fn first(&self) -> Option<(u16, usize)> {
         self.head(0)
     }
@@ -88,7 +89,6 @@ impl Queue {
         Some((template, usize::from(length)))
     }
 
-    /// Moves the first record to the end of `out`.
     pub(crate) fn pop(&mut self, out: &mut Vec<u8>) {
         let Some((_, length)) = self.first() else { return };
         out.extend(self.bytes.range(HEAD..HEAD + length));

@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Messages of one transport session: headers, templates and data sets.
+//! Messages of a transport session: headers, templates and data sets.
 
 use crate::element::{Element, INTERFACE, Owner, REVERSE, Template, V4, V6};
 use crate::queue::Queue;
 
-/// Maximum bytes of a message. With headers of UDP and IPv6 it fits an MTU of 1448.
+/// Maximum size of a message in bytes; with UDP and IPv6 headers it fits an MTU of 1448.
 pub const MAX_MESSAGE: usize = 1400;
 
 const VERSION: u16 = 10;
 const HEADER: usize = 16;
 const SET_HEADER: usize = 4;
-/// Set of templates.
+/// Set id of templates.
 const TEMPLATES: u16 = 2;
-/// Set of options templates.
+/// Set id of options templates.
 const OPTIONS: u16 = 3;
-/// Marks a field specifier that is followed by an enterprise number.
+/// Set in the id of a field specifier if an enterprise number follows.
 const ENTERPRISE_BIT: u16 = 1 << 15;
 
 /// A transport session with one observation domain.
@@ -22,18 +22,16 @@ const ENTERPRISE_BIT: u16 = 1 << 15;
 pub struct Session {
     domain: u32,
     enterprise: u32,
-    /// Number of data records sent so far.
+    /// Number of sent data records.
     sequence: u32,
 }
 
 impl Session {
-    /// Creates a session with sequence number 0.
     #[must_use]
     pub fn new(domain: u32, enterprise: u32) -> Self {
         Self { domain, enterprise, sequence: 0 }
     }
 
-    /// Writes a message with all templates into `out`.
     pub fn templates(&self, unix_s: u32, out: &mut Vec<u8>) {
         self.begin(unix_s, out);
         let set = begin_set(TEMPLATES, out);
@@ -47,8 +45,8 @@ impl Session {
         end(out);
     }
 
-    /// Moves the first records of `queue` into a message in `out`, as many as fit. Returns their
-    /// number; do not send a message without records.
+    /// Moves as many records as fit from `queue` into a message in `out`. Returns their number; if
+    /// it is 0, the message must not be sent.
     pub fn data(&mut self, unix_s: u32, queue: &mut Queue, out: &mut Vec<u8>) -> usize {
         self.begin(unix_s, out);
         let mut records: u32 = 0;
@@ -76,7 +74,8 @@ impl Session {
         usize::try_from(records).unwrap_or_default()
     }
 
-    /// Renumbers a message of another session with `records` data records as the next of this one.
+    /// Renumbers another session's message with `records` data records as the next message of this
+    /// session.
     pub fn adopt(&mut self, message: &mut [u8], records: usize) {
         if let Some(sequence) = message.get_mut(8..12) {
             sequence.copy_from_slice(&self.sequence.to_be_bytes());
@@ -117,13 +116,12 @@ impl Session {
     }
 }
 
-/// Writes the length of the message into its header.
 fn end(out: &mut [u8]) {
     let length = u16::try_from(out.len()).unwrap_or(u16::MAX);
     out[2..4].copy_from_slice(&length.to_be_bytes());
 }
 
-/// Returns the position of the set.
+/// Starts a set; returns its position.
 fn begin_set(id: u16, out: &mut Vec<u8>) -> usize {
     let at = out.len();
     out.extend(id.to_be_bytes());

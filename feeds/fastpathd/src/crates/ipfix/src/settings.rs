@@ -13,17 +13,16 @@ const PORT: u16 = 4739;
 const ACTIVE_TIMEOUT: u32 = 60;
 /// Default, in seconds.
 const IDLE_TIMEOUT: u32 = 15;
-/// Default, in seconds. A collector that starts cannot read records before the next templates.
+/// Default in seconds. A new collector cannot decode records before it receives templates.
 const TEMPLATE_REFRESH: u32 = 10;
-/// The enterprise number for examples (RFC 5612), because fastpath has none.
+/// Enterprise number for examples (RFC 5612); fastpath has none.
 const ENTERPRISE: u32 = 32473;
 const TIMEOUTS: std::ops::RangeInclusive<u32> = 1..=3600;
 const REFRESHES: std::ops::RangeInclusive<u32> = 1..=86_400;
-/// 0 stands for IANA's own elements.
+/// 0 is reserved for IANA.
 const ENTERPRISES: std::ops::RangeInclusive<u32> = 1..=u32::MAX;
 
 config::named! {
-    /// Transport to a collector.
     #[derive(Default)]
     pub enum Protocol from text {
         #[default]
@@ -32,7 +31,6 @@ config::named! {
     }
 }
 
-/// One collector and its records.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Settings {
     /// Option `name`; defaults to the name of the section.
@@ -42,14 +40,14 @@ pub struct Settings {
     pub collector: SocketAddr,
     /// Interface of `/etc/config/network` to send over; `None` follows the kernel's route.
     pub interface: Option<String>,
-    /// Seconds between the records of an active flow.
+    /// Interval between records of an active flow in seconds.
     pub active_timeout: u32,
-    /// Seconds without packets until a flow is reported as idle.
+    /// Seconds without packets after which a flow is reported as idle.
     pub idle_timeout: u32,
-    /// Seconds between templates over UDP.
+    /// Interval between templates over UDP in seconds.
     pub template_refresh: u32,
     pub domain: u32,
-    /// Enterprise number of our own elements.
+    /// Enterprise number of fastpath's own elements.
     pub enterprise: u32,
 }
 
@@ -76,7 +74,8 @@ impl Settings {
     }
 }
 
-/// Refuses the number of reverse elements, which would make ours the reverse of IANA's.
+/// Parses an enterprise number. Rejects the number of reverse elements, under which fastpath's
+/// elements would be reverse IANA elements.
 fn enterprise_of(text: &str) -> Result<u32, Fault> {
     match number_in(ENTERPRISES)(text)? {
         REVERSE => Err(Fault::ReverseEnterprise),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Compares messages with golden files, and decodes arbitrary records with an independent decoder.
+//! Compares messages with golden files, and decodes generated records with an independent decoder.
 
 #![expect(clippy::expect_used, reason = "a test stops at the first surprise")]
 
@@ -49,7 +49,7 @@ fn hex(bytes: &[u8]) -> String {
     lines.collect::<Vec<_>>().join("\n") + "\n"
 }
 
-/// Compares `text` with a file. `GOLDEN_UPDATE=1` updates the file.
+/// Compares `text` with a file, or updates the file with `GOLDEN_UPDATE=1`.
 fn golden(path: &str, text: &str) {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(path);
     if std::env::var_os("GOLDEN_UPDATE").is_some() {
@@ -69,14 +69,13 @@ fn templates_and_a_record_match_the_golden_files() {
     golden("tests/golden/record.txt", &hex(&out));
 }
 
-/// The published table matches the templates.
 #[test]
-fn the_published_table_matches_our_elements() {
+fn the_published_table_matches_the_templates() {
     golden("../../../../../docs/ipfix.csv", &ipfix::csv(ENTERPRISE));
 }
 
 #[test]
-fn a_record_has_the_fields_of_its_flow() {
+fn a_record_contains_the_fields_of_its_flow() {
     let mut collector = Collector::default();
     let mut session = Session::new(DOMAIN, ENTERPRISE);
     let (mut queue, mut out) = (Queue::new(), Vec::new());
@@ -97,7 +96,7 @@ fn a_record_has_the_fields_of_its_flow() {
 }
 
 #[test]
-fn encodes_the_name_of_an_interface() {
+fn encodes_interface_names() {
     let mut collector = Collector::default();
     let mut session = Session::new(DOMAIN, ENTERPRISE);
     let (mut queue, mut out) = (Queue::new(), Vec::new());
@@ -163,7 +162,7 @@ fn addresses() -> impl Strategy<Value = [IpAddr; 4]> {
 }
 
 #[derive(Debug, Clone)]
-struct Made {
+struct Generated {
     addresses: [IpAddr; 4],
     ports: [u16; 4],
     numbers: [u64; 8],
@@ -171,10 +170,10 @@ struct Made {
     reason: String,
 }
 
-fn made() -> impl Strategy<Value = Made> {
+fn generated() -> impl Strategy<Value = Generated> {
     let zone = || "\\PC{0,80}";
     (addresses(), any::<[u16; 4]>(), any::<[u64; 8]>(), [zone(), zone()], "[a-z-]{0,24}").prop_map(
-        |(addresses, ports, numbers, zones, reason)| Made {
+        |(addresses, ports, numbers, zones, reason)| Generated {
             addresses,
             ports,
             numbers,
@@ -184,7 +183,7 @@ fn made() -> impl Strategy<Value = Made> {
     )
 }
 
-impl Made {
+impl Generated {
     fn flow(&self) -> Flow<'_> {
         let [src, dst, post_src, post_dst] = self.addresses;
         let [sport, dport, from, to] = self.ports;
@@ -206,10 +205,13 @@ impl Made {
 }
 
 proptest! {
-    /// Every message respects its maximum size, each record arrives once and in order, and sequence
-    /// numbers count records.
+    /// Messages respect the maximum size, records arrive once and in order, and sequence numbers
+    /// count records.
     #[test]
-    fn records_arrive_intact(flows in prop::collection::vec(made(), 0..24), first in any::<u32>()) {
+    fn records_arrive_intact(
+        flows in prop::collection::vec(generated(), 0..24),
+        first in any::<u32>(),
+    ) {
         let mut collector = Collector::default();
         let mut session = Session::new(first, ENTERPRISE);
         let (mut queue, mut out) = (Queue::new(), Vec::new());
@@ -238,11 +240,10 @@ proptest! {
         prop_assert!(queue.is_empty() && queue.size() == 0);
     }
 
-    /// A full queue keeps the oldest records complete and counts the dropped ones.
     #[test]
-    fn a_full_queue_counts_dropped_records(
-        flows in prop::collection::vec(made(), 1..24),
-        most in 0_usize..5000,
+    fn a_full_queue_keeps_the_oldest_records_and_counts_the_rest(
+        flows in prop::collection::vec(generated(), 1..24),
+        max_bytes in 0_usize..5000,
     ) {
         let mut queue = Queue::new();
         let (first, rest) = flows.split_at(flows.len() / 2);
@@ -252,11 +253,11 @@ proptest! {
             for flow in part {
                 batch.push(&flow.flow());
             }
-            let lost = queue.append(&batch, most);
+            let lost = queue.append(&batch, max_bytes);
             kept.extend(&part[..part.len() - lost]);
-            prop_assert!(lost == 0 || queue.size() + 700 > most, "there was a place for another");
+            prop_assert!(lost == 0 || queue.size() + 700 > max_bytes, "another record would fit");
         }
-        prop_assert!(queue.size() <= most);
+        prop_assert!(queue.size() <= max_bytes);
         prop_assert_eq!(queue.len(), kept.len());
         let mut collector = Collector::default();
         let mut session = Session::new(DOMAIN, ENTERPRISE);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! `limit DEVICE LOWER INNER DOWNLOAD UPLOAD` limits the WAN on DEVICE above LOWER to rates in
-//! kbit/s, with the plan and the requests of the daemon, for `e2e/bench/guest/shape`. INNER leads
-//! to the hosts. Prints whether anything was changed.
+//! kbit/s, like the daemon, for `e2e/bench/guest/shape`. INNER leads to the hosts. Prints whether
+//! the kernel was changed.
 
 use std::error::Error;
 

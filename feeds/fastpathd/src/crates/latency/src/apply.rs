@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Applies a plan: reads our objects in the kernel, changes what differs from the plan, and reads
-//! them back. After a failure, restores the previous plan or removes all our objects.
+//! Applies a plan: reads fastpath's objects in the kernel, changes those that differ, and reads
+//! them back. After a failure, restores the previous plan or removes all objects.
 
 use std::collections::BTreeMap;
 
@@ -13,17 +13,11 @@ use crate::wire::{self, Qdisc};
 /// `NLM_F_REPLACE`.
 const REPLACE: u16 = 0x100;
 
-/// Requests to the kernel.
+/// rtnetlink requests; the tests replace the kernel.
 pub trait Kernel {
     /// Sends a request with additional flags.
-    ///
-    /// # Errors
-    /// Returns a [`RequestError`].
     fn request(&mut self, kind: u16, flags: u16, payload: &[u8]) -> Result<Vec<u8>, RequestError>;
-    /// Returns all objects of a table.
-    ///
-    /// # Errors
-    /// Returns a [`RequestError`].
+    /// Dumps a table.
     fn dump(&mut self, kind: u16, payload: &[u8]) -> Result<Vec<u8>, RequestError>;
 }
 
@@ -37,72 +31,67 @@ impl Kernel for Client {
     }
 }
 
-/// Result of a successful request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Applied {
-    /// The kernel already matched the request.
     Unchanged,
-    /// The kernel was changed.
     Changed,
 }
 
-/// Our objects left in the kernel after a failure.
+/// fastpath's objects in the kernel after a failure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Left {
+pub enum Remaining {
     Nothing,
-    /// Exactly the objects of the previous plan.
-    Before,
-    /// Unknown objects, because the kernel refused to remove some.
+    Previous,
+    /// Unknown, because the kernel refused to remove some.
     Unknown,
 }
 
-/// Why a plan is not in force, and which of our objects are left.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Failure {
     pub reason: LatencyReason,
-    pub left: Left,
+    pub remaining: Remaining,
 }
 
-/// Applies `plan`. After a failure, restores the plan `before`, or removes all our objects.
+/// Applies `plan`. After a failure, restores `previous` or removes all objects.
 ///
 /// # Errors
 /// Fails if a device has a queueing discipline of another program, or the kernel refuses.
 pub fn apply(
     kernel: &mut impl Kernel,
     plan: &Plan,
-    before: Option<&Plan>,
+    previous: Option<&Plan>,
 ) -> Result<Applied, Failure> {
-    let reason = match bring(kernel, plan) {
+    let reason = match reconcile(kernel, plan) {
         Ok(applied) => return Ok(applied),
         Err(reason) => reason,
     };
-    let before = before.filter(|before| *before != plan);
-    let left = if before.is_some_and(|before| bring(kernel, before).is_ok()) {
-        Left::Before
+    let previous = previous.filter(|previous| *previous != plan);
+    let remaining = if previous.is_some_and(|previous| reconcile(kernel, previous).is_ok()) {
+        Remaining::Previous
     } else if remove(kernel).is_ok() {
-        Left::Nothing
+        Remaining::Nothing
     } else {
-        Left::Unknown
+        Remaining::Unknown
     };
-    Err(Failure { reason, left })
+    Err(Failure { reason, remaining })
 }
 
-/// Removes all our objects.
+/// Removes all of fastpath's objects.
 ///
 /// # Errors
-/// Fails if the kernel refuses; removes everything that it does not refuse.
+/// Fails if the kernel refuses to remove an object; removes all others.
 pub fn remove(kernel: &mut impl Kernel) -> Result<Applied, LatencyReason> {
     let seen = Seen::read(kernel)?;
     let swept = sweep(kernel, &seen, None)?;
-    // A filter that redirects to a removed device drops its packets, so remove the ifb last.
+    // Remove the ifb last: a filter that redirects to a removed device drops its packets.
     let Some(ifb) = seen.ifb else { return Ok(swept) };
     ask(kernel, wire::DEL_LINK, 0, &wire::link(ifb.index))?;
     Ok(Applied::Changed)
 }
 
-fn bring(kernel: &mut impl Kernel, plan: &Plan) -> Result<Applied, LatencyReason> {
+fn reconcile(kernel: &mut impl Kernel, plan: &Plan) -> Result<Applied, LatencyReason> {
     let seen = Seen::read(kernel)?;
-    seen.foreign(plan)?;
+    seen.check_foreign(plan)?;
     if seen.is_exactly(plan) {
         return Ok(Applied::Unchanged);
     }
@@ -113,7 +102,7 @@ fn bring(kernel: &mut impl Kernel, plan: &Plan) -> Result<Applied, LatencyReason
     Err(LatencyReason::Refused { said: "it reads back otherwise".to_owned() })
 }
 
-/// Our objects in the kernel, and the queueing disciplines of other programs.
+/// fastpath's objects in the kernel, and queueing disciplines of other programs.
 struct Seen {
     qdiscs: Vec<Qdisc>,
     ifb: Option<Ifb>,
@@ -121,12 +110,11 @@ struct Seen {
     filters: BTreeMap<u32, Filters>,
 }
 
-/// Our filters on a device.
 #[derive(Default)]
 struct Filters {
-    /// Any of our objects exists, including filter tables.
+    /// fastpath has a filter or a filter table on the device.
     any: bool,
-    /// Source and target, sorted.
+    /// Sorted pairs of source and target.
     redirects: Vec<(String, u32)>,
 }
 
@@ -142,22 +130,22 @@ impl Seen {
         Ok(Self { qdiscs, ifb: ifb(kernel)?, filters })
     }
 
-    /// Fails if a queueing discipline of another program is where ours is planned.
-    fn foreign(&self, plan: &Plan) -> Result<(), LatencyReason> {
+    /// Fails if another program's queueing discipline occupies a planned place.
+    fn check_foreign(&self, plan: &Plan) -> Result<(), LatencyReason> {
         let of = |device: &Device, qdisc: &Qdisc| LatencyReason::Foreign {
             device: device.name.to_string(),
             kind: qdisc.kind.clone(),
         };
         let root =
             self.qdiscs.iter().filter(|qdisc| qdisc.index == plan.port.index).find(|qdisc| {
-                // Some children of a root also report `ROOT` as their parent.
+                // Some child qdiscs report `ROOT` as their parent, too.
                 qdisc.parent == wire::ROOT && !is_default(qdisc) && !qdisc.is_ours()
             });
         if let Some(root) = root {
             return Err(of(&plan.port, root));
         }
         for host in &plan.hosts {
-            // An ingress qdisc takes the place of a clsact.
+            // An `ingress` qdisc occupies the place of a clsact.
             let mut on = self.qdiscs.iter().filter(|qdisc| qdisc.index == host.index);
             if let Some(ingress) = on.find(|qdisc| qdisc.kind == "ingress") {
                 return Err(of(host, ingress));
@@ -166,9 +154,9 @@ impl Seen {
         Ok(())
     }
 
-    /// Returns whether the kernel has everything of the plan, and no other object of ours.
+    /// Returns whether the kernel has all objects of the plan, and no others of fastpath.
     fn is_exactly(&self, plan: &Plan) -> bool {
-        // Packets redirected to a device that is down are dropped.
+        // A device that is down drops redirected packets.
         let Some(ifb) = self.ifb.filter(|ifb| ifb.up) else { return false };
         let has = |index, is_download| {
             let wanted = wire::cake(plan, is_download);
@@ -204,7 +192,6 @@ impl Filters {
     }
 }
 
-/// Returns whether the kernel or a distribution sets this queueing discipline by default.
 fn is_default(qdisc: &Qdisc) -> bool {
     topology::is_default_queue(&qdisc.kind)
 }
@@ -218,14 +205,14 @@ fn put(kernel: &mut impl Kernel, seen: &Seen, plan: &Plan) -> Result<(), Latency
             index
         }
         None => {
-            make(kernel, wire::NEW_LINK, EXCL, &wire::new_ifb(), "ifb")?;
+            create(kernel, wire::NEW_LINK, EXCL, &wire::new_ifb(), "ifb")?;
             let made = ifb(kernel)?.map(|ifb| ifb.index);
             made.ok_or_else(|| LatencyReason::NoModule { module: "ifb".to_owned() })?
         }
     };
     for (index, is_download) in [(ifb, true), (plan.port.index, false)] {
         let root = wire::root(index, &wire::cake(plan, is_download));
-        make(kernel, wire::NEW_QDISC, REPLACE, &root, "sch_cake")?;
+        create(kernel, wire::NEW_QDISC, REPLACE, &root, "sch_cake")?;
     }
     for host in &plan.hosts {
         if !seen.has_filters(plan, host, ifb) {
@@ -246,11 +233,11 @@ fn put_host(
     match before {
         Some(filters) if filters.any => delete_filters(kernel, index)?,
         Some(_) => {}
-        None => make(kernel, wire::NEW_QDISC, EXCL, &wire::clsact(index), "sch_ingress")?,
+        None => create(kernel, wire::NEW_QDISC, EXCL, &wire::clsact(index), "sch_ingress")?,
     }
     let put = put_filters(kernel, plan, index, ifb);
     if put.is_err() {
-        // Remove our clsact as well: without a filter, nothing shows that it is ours.
+        // Remove the clsact, too: without a filter, nothing identifies it as ours.
         if Filters::read(kernel, index)?.any {
             delete_filters(kernel, index)?;
         }
@@ -267,17 +254,17 @@ fn put_filters(
     index: u32,
     ifb: u32,
 ) -> Result<(), LatencyReason> {
-    // The pass filter comes first, so that every redirected packet can come back.
-    make(kernel, wire::NEW_FILTER, EXCL, &wire::pass(index), "cls_u32")?;
+    // Add the pass filter first, so that redirected packets can return.
+    create(kernel, wire::NEW_FILTER, EXCL, &wire::pass(index), "cls_u32")?;
     for source in &plan.sources {
         let filter = wire::redirect(index, &source.name, ifb);
-        make(kernel, wire::NEW_FILTER, EXCL, &filter, "cls_u32")?;
+        create(kernel, wire::NEW_FILTER, EXCL, &filter, "cls_u32")?;
     }
     Ok(())
 }
 
-/// Removes our queueing disciplines and filters from all devices outside the plan. A refusal for
-/// one device does not stop the removal from the others.
+/// Removes fastpath's queueing disciplines and filters from all devices outside the plan. A refusal
+/// for one device does not prevent removal from the others.
 fn sweep(
     kernel: &mut impl Kernel,
     seen: &Seen,
@@ -326,7 +313,7 @@ struct Ifb {
     up: bool,
 }
 
-/// Returns our ifb; `None` if it does not exist.
+/// Returns fastpath's ifb; `None` if it does not exist.
 fn ifb(kernel: &mut impl Kernel) -> Result<Option<Ifb>, LatencyReason> {
     match kernel.request(wire::GET_LINK, 0, &wire::ifb_by_name()) {
         Ok(answer) => Ok(messages(&answer).find_map(|message| {
@@ -347,8 +334,8 @@ fn ask(
     kernel.request(kind, flags, payload).map_err(|error| refused(&error))
 }
 
-/// Creates an object, for which the kernel may have to load `module`.
-fn make(
+/// Creates an object that needs the kernel's `module`.
+fn create(
     kernel: &mut impl Kernel,
     kind: u16,
     flags: u16,
@@ -372,7 +359,6 @@ fn refused(error: &RequestError) -> LatencyReason {
     LatencyReason::Refused { said: error_text(error) }
 }
 
-/// Returns the kernel's text if it has one.
 fn error_text(error: &RequestError) -> String {
     match error {
         RequestError::Refused(refusal) => refusal.to_string(),

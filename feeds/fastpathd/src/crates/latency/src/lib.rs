@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! "Keep latency low": CAKE for both directions of the WAN, where flows on the fast path pass it.
+//! "Keep latency low": CAKE for both directions of the WAN, placed where offloaded flows pass it.
 //!
-//! [`Settings`] is section `latency`, [`plan()`] finds the devices, [`apply`] applies and repairs a
-//! plan, [`remove`] removes all our objects. Queueing disciplines of other programs are recognised
-//! and left alone.
+//! [`Settings`] is section `latency`, [`plan()`] selects the devices, [`apply`] applies or repairs
+//! a plan, and [`remove`] removes all objects. Queueing disciplines of other programs are detected
+//! and kept.
 
 mod apply;
 mod plan;
@@ -11,7 +11,7 @@ mod reason;
 mod settings;
 mod wire;
 
-pub use apply::{Applied, Failure, Kernel, Left, apply, remove};
+pub use apply::{Applied, Failure, Kernel, Remaining, apply, remove};
 pub use plan::{Device, Plan, Wan, plan};
 pub use reason::LatencyReason;
 pub use settings::Settings;

@@ -1,24 +1,23 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Finds the devices for a WAN interface: its port, the devices above the port, and the ports to
-//! all other networks. Computes the overhead of its encapsulation.
+//! Selects the devices for a WAN interface: its port, the devices above the port, and the ports to
+//! other networks. Computes the overhead of its encapsulation.
 
 use topology::{Link, LinkKind, Name, Topology};
 
 use crate::reason::LatencyReason;
 use crate::settings::Settings;
 
-/// Overhead `ethernet` of tc-cake(8): header, checksum, preamble and gap.
+/// Overhead `ethernet` of tc-cake(8): header, checksum, preamble and interframe gap.
 const ETHERNET: u32 = 38;
 /// Overhead `ether-vlan` of tc-cake(8).
 const VLAN: u32 = 4;
 /// Headers of `PPPoE` and PPP.
 const PPPOE: u32 = 8;
-/// Shortest frame with preamble and gap, as for `ethernet` in tc-cake(8).
+/// Minimum frame with preamble and interframe gap, like `ethernet` of tc-cake(8).
 const MIN_PACKET: u32 = 84;
 
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Device {
-    /// The kernel's index.
     pub index: u32,
     pub name: Name,
 }
@@ -29,53 +28,51 @@ impl Device {
     }
 }
 
-/// The interface to limit.
 #[derive(Debug, Clone, Copy)]
 pub struct Wan<'a> {
     /// Name in `/etc/config/network`.
     pub name: &'a str,
-    /// Layer 3 device; it may not exist.
+    /// Layer 3 device, which may not exist.
     pub device: &'a str,
-    /// Device below a session.
+    /// Lower device of a session.
     pub lower: &'a str,
     pub proto: &'a str,
 }
 
-/// Placement and settings of CAKE.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Plan {
     pub interface: String,
-    /// Lowest device of the WAN, where packets to the Internet are queued.
+    /// Lowest device of the WAN, which queues packets to the Internet.
     pub port: Device,
-    /// The port and the devices above it. The last one that received a packet from the Internet is
-    /// one of them; on the fast path it is the port.
+    /// The port and the devices above it. One of them is the last ingress device of a packet from
+    /// the Internet; on the fast path it is the port.
     pub sources: Vec<Device>,
-    /// Ports to all other networks: packets from the Internet are redirected from their egress.
+    /// Ports to other networks, whose egress filters redirect packets from the Internet.
     pub hosts: Vec<Device>,
     /// kbit/s.
     pub download: u32,
     /// kbit/s.
     pub upload: u32,
-    /// Bytes that the line adds to an IP packet.
+    /// Encapsulation overhead of an IP packet on the WAN in bytes.
     pub overhead: u32,
-    /// Shortest packet on the line in bytes; 0 for no minimum.
-    pub shortest: u32,
-    /// Part of the overhead that packets at the port already have.
+    /// Minimum packet size on the WAN in bytes; 0 for none.
+    pub mpu: u32,
+    /// Part of `overhead` that packets at the port include already.
     pub included: u32,
 }
 
 impl Plan {
-    /// Returns whether packets from the Internet are redirected from this device's egress.
+    /// Returns whether the device redirects packets from the Internet at its egress.
     pub(crate) fn has_host(&self, index: u32) -> bool {
         self.hosts.iter().any(|host| host.index == index)
     }
 }
 
-/// Plans for `wan`. `is_inner` returns whether a layer 3 device leads to one of the router's own
-/// networks.
+/// Plans the limits of `wan`. `is_inner` returns whether a layer 3 device leads to an inner
+/// network.
 ///
 /// # Errors
-/// Fails if the interface has no port of its own, or no port leads to another network.
+/// Fails if the interface has no exclusive port, or no port leads to another network.
 pub fn plan(
     topology: &Topology,
     wan: Wan<'_>,
@@ -87,7 +84,7 @@ pub fn plan(
     let chain = chain(topology, top.ok_or_else(no_port)?);
     let port = *chain.last().ok_or_else(no_port)?;
     let (mut lowest, tunnels) = (topology.lowest(), topology.tunnels(true));
-    // CAKE limits the WAN, not the packets inside a tunnel.
+    // Exclude tunnels: CAKE limits the WAN, not the packets inside a tunnel.
     lowest.retain(|device| !tunnels.contains(&device.device));
     let is_lowest = lowest.iter().any(|device| device.index == port.index && device.eligible);
     if !is_lowest || port.master.is_some() {
@@ -113,7 +110,7 @@ pub fn plan(
         return Err(LatencyReason::NoHosts);
     }
     let tags = chain.iter().filter(|link| matches!(link.kind, LinkKind::Vlan { .. })).count();
-    // A session that is down is in no chain.
+    // The chain lacks a session that is down.
     let is_pppoe = wan.proto == "pppoe" || chain.iter().any(|link| link.kind == LinkKind::Ppp);
     let pppoe = if is_pppoe { PPPOE } else { 0 };
     let whole = ETHERNET + VLAN * u32::try_from(tags).unwrap_or_default() + pppoe;
@@ -125,16 +122,15 @@ pub fn plan(
         download: settings.download,
         upload: settings.upload,
         overhead: settings.overhead.unwrap_or(whole),
-        // A configured overhead means another kind of link, with an unknown shortest frame.
-        shortest: if settings.overhead.is_none() { MIN_PACKET } else { 0 },
+        // A configured overhead implies another link type with an unknown minimum.
+        mpu: if settings.overhead.is_none() { MIN_PACKET } else { 0 },
         included: pppoe,
     })
 }
 
-/// Returns the link and all links below it, down to the lowest.
 fn chain<'a>(topology: &'a Topology, top: &'a Link) -> Vec<&'a Link> {
     let mut chain = vec![top];
-    // No stack of devices is deeper; the limit prevents a hang with a damaged model.
+    // Limit the depth, so that a loop in the model cannot cause a hang.
     while let Some(lower) = chain.last().and_then(|link| topology.lower(link.index))
         && chain.len() < 8
     {

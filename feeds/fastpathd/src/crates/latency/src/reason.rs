@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Codes and texts of the reasons why latency is not kept low although that is enabled.
+//! Coded reasons why enabled latency control is not in force.
 
 config::coded! {
     /// Why the plan is not in force. `said` is the kernel's message.

@@ -1,29 +1,29 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Section `latency` of `/etc/config/fastpath`: options, defaults, limits of the rates.
+//! Section `latency` of `/etc/config/fastpath`: options, defaults and ranges.
 
 use config::{Fault, Package, Section, number_in, switch};
 
-/// kbit/s. CAKE accepts less, but at 64 kbit/s a packet of 1500 bytes already takes 0.2 s.
+/// kbit/s. At 64 kbit/s, a packet of 1500 bytes takes 0.2 s.
 const RATES: std::ops::RangeInclusive<u32> = 64..=10_000_000;
 /// Bytes, within the limits of tc-cake(8).
 const OVERHEADS: std::ops::RangeInclusive<u32> = 0..=256;
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Settings {
-    /// CAKE limits both directions.
     pub enabled: bool,
-    /// Interface of `/etc/config/network`; `None` for the first one that leads to the Internet.
+    /// Interface of `/etc/config/network`; `None` for the first one to the Internet.
     pub interface: Option<String>,
-    /// From the Internet, kbit/s; 0 if not set.
+    /// Rate from the Internet in kbit/s; 0 if not set.
     pub download: u32,
-    /// To the Internet, kbit/s; 0 if not set.
+    /// Rate to the Internet in kbit/s; 0 if not set.
     pub upload: u32,
-    /// Bytes that the line adds to an IP packet; `None` to sum up Ethernet, VLAN and `PPPoE`.
+    /// Encapsulation overhead of an IP packet in bytes; `None` to compute it from Ethernet, VLAN
+    /// and `PPPoE`.
     pub overhead: Option<u32>,
 }
 
 impl Settings {
-    /// Reads section `latency` of the package, which records its problems.
+    /// Reads section `latency` from a package, which collects the problems.
     #[must_use]
     pub fn read(package: &mut Package<'_>) -> Self {
         let mut settings = Self::default();
@@ -39,7 +39,7 @@ impl Settings {
     }
 }
 
-/// Reads a rate, which is required only while it is used.
+/// Reads a rate, which is mandatory if `needed`.
 fn rate(section: &mut Section<'_>, option: &'static str, needed: bool) -> u32 {
     let given = section.text(option).is_some();
     if !given && needed {
@@ -80,13 +80,13 @@ mod tests {
     }
 
     #[test]
-    fn is_off_by_default_and_needs_no_rates() {
+    fn the_default_is_off_and_needs_no_rates() {
         assert_eq!(read(""), Ok(Settings::default()));
         assert!(!Settings::default().enabled);
     }
 
     #[test]
-    fn a_switch_that_is_on_needs_both_rates() {
+    fn enabling_needs_both_rates() {
         let error = read("\toption enabled '1'\n\toption download '50000'\n").unwrap_err();
         assert_eq!(error, "section 'latency', option 'upload', value '': is missing");
         let error = read("\toption enabled '1'\n").unwrap_err();

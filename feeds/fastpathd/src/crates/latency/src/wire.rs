@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Messages of traffic control: CAKE, ifb, clsact and the filters that redirect to the ifb, with
-//! the handles that identify our objects.
+//! rtnetlink messages for CAKE, ifb, clsact and redirect filters, with the handles that identify
+//! fastpath's objects.
 
 use netlink::{attribute, push_attribute};
 
 use crate::plan::Plan;
 
-/// Device with the CAKE that limits packets from the Internet.
+/// ifb whose CAKE limits packets from the Internet.
 pub const IFB: &str = "ifb-fastpath";
-/// Handle of our queueing disciplines.
+/// Handle that identifies fastpath's queueing disciplines.
 pub(crate) const HANDLE: u32 = 0xfa57_0000;
-/// Priority of our filters.
+/// Priority that identifies fastpath's filters.
 const PRIORITY: u32 = 0xfa57;
 
 pub(crate) const NEW_LINK: u16 = 16;
@@ -39,7 +39,6 @@ const U32_INDEV: u16 = 8;
 const ACTION_OPTIONS: u16 = 2;
 const MIRRED_PARAMETERS: u16 = 2;
 
-/// Returns a `struct tcmsg`.
 fn tcmsg(index: u32, handle: u32, parent: u32, info: u32) -> Vec<u8> {
     [0, index, handle, parent, info].map(u32::to_ne_bytes).concat()
 }
@@ -52,8 +51,8 @@ fn word(bytes: &mut Vec<u8>, kind: u16, value: u32) {
     push_attribute(bytes, kind, &value.to_ne_bytes());
 }
 
-/// Returns `TCA_OPTIONS` of CAKE with one class of service: marks of packets from the Internet
-/// cannot be trusted, and below `PPPoE` CAKE reads none. Marks are kept unchanged.
+/// Returns `TCA_OPTIONS` of CAKE. Uses one traffic class, because DSCP marks from the Internet are
+/// untrusted and CAKE cannot read them below `PPPoE`; does not change marks.
 pub(crate) fn cake(plan: &Plan, is_download: bool) -> Vec<u8> {
     const BASE_RATE64: u16 = 2;
     const DIFFSERV: u16 = 3;
@@ -72,18 +71,18 @@ pub(crate) fn cake(plan: &Plan, is_download: bool) -> Vec<u8> {
     push_attribute(&mut options, BASE_RATE64, &rate.to_ne_bytes());
     word(&mut options, DIFFSERV, BEST_EFFORT);
     word(&mut options, FLOW_MODE, if is_download { DUAL_DESTINATION } else { DUAL_SOURCE });
-    // The overhead is signed: it may be less than the included bytes.
+    // The overhead is signed and may be negative.
     word(&mut options, OVERHEAD, plan.overhead.wrapping_sub(included));
-    word(&mut options, MPU, plan.shortest);
-    // Packets to hosts already have the hosts' addresses here.
+    word(&mut options, MPU, plan.mpu);
+    // Downloads have the hosts' addresses at the ifb.
     word(&mut options, NAT, u32::from(!is_download));
     word(&mut options, WASH, 0);
-    // Disabled: it counts dropped packets as used, which costs several percent of the rate.
+    // Ingress mode counts dropped packets as used, which costs several percent of the rate.
     word(&mut options, INGRESS, 0);
     options
 }
 
-/// Returns our root queueing discipline.
+/// Returns fastpath's root queueing discipline.
 pub(crate) fn root(index: u32, options: &[u8]) -> Vec<u8> {
     let mut payload = tcmsg(index, HANDLE, ROOT, 0);
     text(&mut payload, KIND, "cake");
@@ -109,7 +108,6 @@ pub(crate) fn all_qdiscs() -> Vec<u8> {
     tcmsg(0, 0, 0, 0)
 }
 
-/// A queueing discipline in the kernel.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Qdisc {
     pub(crate) index: u32,
@@ -135,30 +133,28 @@ impl Qdisc {
         self.handle == HANDLE && self.parent == ROOT && self.kind == "cake"
     }
 
-    /// Returns whether the queueing discipline has all of these options.
+    /// Returns whether the queueing discipline includes these options.
     pub(crate) fn has(&self, options: &[u8]) -> bool {
         netlink::attributes(options)
             .all(|(kind, value)| attribute(&self.options, kind) == Some(value))
     }
 }
 
-/// Returns priority and protocol of our filters as `tcm_info`, for every protocol.
+/// Returns `tcm_info` of fastpath's filters: their priority, and all protocols.
 fn info() -> u32 {
     const ALL: u16 = 3;
     PRIORITY << 16 | u32::from(ALL.to_be())
 }
 
-/// Returns the request for the filters of a device in one direction of its clsact.
 pub(crate) fn filters(index: u32, parent: u32) -> Vec<u8> {
     tcmsg(index, 0, parent, 0)
 }
 
-/// Returns the request that deletes all our filters of a device.
 pub(crate) fn delete_filters(index: u32) -> Vec<u8> {
     tcmsg(index, 0, EGRESS, info())
 }
 
-/// Returns the egress filter of a device that redirects packets from `source` to the ifb.
+/// Returns the egress filter that redirects packets from `source` to the ifb.
 pub(crate) fn redirect(index: u32, source: &str, ifb: u32) -> Vec<u8> {
     const ACTION_KIND: u16 = 1;
     const STOLEN: u32 = 4;
@@ -172,19 +168,18 @@ pub(crate) fn redirect(index: u32, source: &str, ifb: u32) -> Vec<u8> {
     filter(index, source, |options| push_attribute(options, nested(U32_ACTION), &actions))
 }
 
-/// Returns the filter that passes packets from the ifb. A match resets the flag
-/// (`tc_skip_classify`) that lets them skip the filters here once. Otherwise they would keep it,
-/// and skip the filters of a veth or a bridge behind the device, too.
+/// Returns the filter that passes packets from the ifb. A match resets their `tc_skip_classify`,
+/// with which they would also skip the filters of a veth or bridge behind the device.
 pub(crate) fn pass(index: u32) -> Vec<u8> {
     const CLASS: u16 = 1;
     filter(index, IFB, |options| word(options, CLASS, 0x0001_0001))
 }
 
-/// Returns a filter for packets that leave by the device and were last received by `source`.
+/// Returns an egress filter for packets last received by `source`.
 fn filter(index: u32, source: &str, matched: impl FnOnce(&mut Vec<u8>)) -> Vec<u8> {
     const SELECTOR: u16 = 5;
     const TERMINAL: u8 = 1;
-    // One key that compares no bits.
+    // One key with an empty mask.
     let selector = [&[TERMINAL, 0, 1, 0][..], &[0; 12], &[0; 16]].concat();
     let mut options = Vec::new();
     push_attribute(&mut options, SELECTOR, &selector);
@@ -200,14 +195,14 @@ const fn nested(kind: u16) -> u16 {
     kind | 1 << 15
 }
 
-/// Returns source and target of one of our filters; target 0 passes packets. The source is empty if
-/// its device no longer exists. `None` for any other filter.
+/// Returns source and target of a filter of fastpath; target 0 passes packets. The source is empty
+/// if its device was removed. `None` for other filters.
 pub(crate) fn redirected(payload: &[u8]) -> Option<(String, u32)> {
     const INDEX_IN_PARAMETERS: usize = 24;
     const SELECTOR: u16 = 5;
     let (_, attributes) = payload.split_at_checked(TCMSG).filter(|_| is_ours(payload))?;
     let options = attribute(attributes, OPTIONS)?;
-    // u32 hash tables have no selector.
+    // u32 hash tables carry no selector; skip them.
     attribute(options, SELECTOR)?;
     let source = attribute(options, U32_INDEV).and_then(text_of).unwrap_or_default();
     let action = attribute(options, U32_ACTION).and_then(|actions| attribute(actions, 1));
@@ -216,7 +211,7 @@ pub(crate) fn redirected(payload: &[u8]) -> Option<(String, u32)> {
     Some((source, word_at(parameters, INDEX_IN_PARAMETERS)?))
 }
 
-/// Returns whether a filter or a filter table is ours.
+/// Returns whether a filter or filter table belongs to fastpath.
 pub(crate) fn is_ours(payload: &[u8]) -> bool {
     word_at(payload, 16).is_some_and(|info| info >> 16 == PRIORITY)
 }
@@ -224,7 +219,6 @@ pub(crate) fn is_ours(payload: &[u8]) -> bool {
 /// `IFF_UP`.
 const UP: u32 = 1;
 
-/// Returns the request that creates the ifb, up.
 pub(crate) fn new_ifb() -> Vec<u8> {
     const LINK_INFO: u16 = 18;
     let mut payload = [0, 0, UP, UP].map(u32::to_ne_bytes).concat();
@@ -237,7 +231,6 @@ pub(crate) fn new_ifb() -> Vec<u8> {
 
 const IFLA_NAME: u16 = 3;
 
-/// Returns the request for the link with the name of our ifb.
 pub(crate) fn ifb_by_name() -> Vec<u8> {
     let mut payload = vec![0; 16];
     text(&mut payload, IFLA_NAME, IFB);
@@ -248,12 +241,11 @@ pub(crate) fn link(index: u32) -> Vec<u8> {
     [0, index, 0, 0].map(u32::to_ne_bytes).concat()
 }
 
-/// Returns the request that brings a link up.
 pub(crate) fn link_up(index: u32) -> Vec<u8> {
     [0, index, UP, UP].map(u32::to_ne_bytes).concat()
 }
 
-/// Returns the index of a link and whether it is up, from its message.
+/// Returns index and administrative state of a link.
 pub(crate) fn link_state(payload: &[u8]) -> Option<(u32, bool)> {
     Some((word_at(payload, 4)?, word_at(payload, 8)? & UP != 0))
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Suricata's events for log collectors: queue and syslog messages (RFC 5424), without I/O.
+//! Exports Suricata's events to log collectors: queue and syslog messages (RFC 5424), without I/O.
 
 mod line;
 mod queue;

@@ -3,8 +3,8 @@
 
 use ips::EventLine;
 
-/// Writes the event into `out` and adds the member `host`, which Suricata writes if `sensor-name`
-/// is set. It distinguishes several routers at one collector.
+/// Writes the event into `out` and adds the member `host`, as Suricata does for `sensor-name`, so
+/// that a collector can distinguish routers.
 pub(crate) fn write(line: &EventLine, host: Option<&str>, out: &mut Vec<u8>) {
     match (host, line.text.split_first()) {
         (Some(host), Some((b'{', rest))) => {
@@ -17,12 +17,12 @@ pub(crate) fn write(line: &EventLine, host: Option<&str>, out: &mut Vec<u8>) {
     }
 }
 
-/// Returns the trimmed host name if syslog and JSON can represent it without escapes.
+/// Returns the trimmed host name, if it needs no escapes in syslog and JSON.
 #[must_use]
 pub fn host_name(text: &str) -> Option<&str> {
     let name = text.trim();
-    let usual = |byte: u8| byte.is_ascii_alphanumeric() || b"-._".contains(&byte);
-    ((1..=255).contains(&name.len()) && name.bytes().all(usual)).then_some(name)
+    let allowed = |byte: u8| byte.is_ascii_alphanumeric() || b"-._".contains(&byte);
+    ((1..=255).contains(&name.len()) && name.bytes().all(allowed)).then_some(name)
 }
 
 #[cfg(test)]

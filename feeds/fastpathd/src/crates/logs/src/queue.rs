@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Bounded queue of events for a collector. An event stays until the collector confirms it, so that
-//! the next connection can send it again.
+//! Bounded queue of events for a collector. Events are kept until the collector confirms them, so
+//! that a new connection can resend them.
 
 use std::collections::VecDeque;
 
@@ -8,14 +8,14 @@ use ips::EventLine;
 
 /// Limit of unsent bytes, about 1000 events.
 pub const MAX_WAITING: usize = 2 << 20;
-/// Limit of unconfirmed bytes; sending pauses at this limit.
+/// Limit of unconfirmed bytes, at which sending pauses.
 const MAX_UNCONFIRMED: usize = 2 << 20;
 
-/// Events in order of arrival: first the unconfirmed ones, then the unsent ones.
+/// Events in order of arrival; unconfirmed events precede unsent ones.
 #[derive(Debug, Default)]
 pub struct Queue {
     lines: VecDeque<EventLine>,
-    /// Number of unconfirmed events at the front of `lines`.
+    /// Number of unconfirmed events.
     sent: usize,
     /// Bytes of unconfirmed events.
     unconfirmed: usize,
@@ -29,7 +29,7 @@ impl Queue {
         Self::default()
     }
 
-    /// Number of events, including the unconfirmed ones.
+    /// Returns the number of events, including unconfirmed ones.
     #[must_use]
     pub fn len(&self) -> usize {
         self.lines.len()
@@ -40,13 +40,12 @@ impl Queue {
         self.lines.is_empty()
     }
 
-    /// Returns the bytes of unsent events.
     #[must_use]
     pub fn waiting(&self) -> usize {
         self.waiting
     }
 
-    /// Adds an event. Returns `false` if the queue is full.
+    /// Adds an event; returns `false` if the queue is full.
     pub fn push(&mut self, line: EventLine) -> bool {
         let fits = self.waiting + line.text.len() <= MAX_WAITING;
         if fits {
@@ -71,7 +70,7 @@ impl Queue {
         }
     }
 
-    /// Removes the first event, which the collector has received.
+    /// Removes the first event after the collector has confirmed it.
     pub fn confirm(&mut self) {
         if self.sent > 0
             && let Some(line) = self.lines.pop_front()
@@ -81,7 +80,7 @@ impl Queue {
         }
     }
 
-    /// Marks unconfirmed events as unsent, for a new connection.
+    /// Marks unconfirmed events as unsent, to resend them over a new connection.
     pub fn rewind(&mut self) {
         self.sent = 0;
         self.waiting += std::mem::take(&mut self.unconfirmed);
@@ -104,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn an_event_stays_until_it_is_confirmed() {
+    fn keeps_an_event_until_it_is_confirmed() {
         let mut queue = Queue::new();
         assert!(queue.push(line("one")) && queue.push(line("two")));
         queue.advance();
@@ -122,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn sending_an_event_frees_its_place() {
+    fn sent_events_do_not_count_as_waiting() {
         let mut queue = Queue::new();
         let half = line(&"x".repeat(MAX_WAITING / 2));
         assert!(queue.push(half.clone()) && queue.push(half.clone()));
@@ -130,7 +129,7 @@ mod tests {
         queue.advance();
         assert!(queue.push(half.clone()));
         queue.advance();
-        assert_eq!(queue.next(), None, "too many are unconfirmed");
+        assert_eq!(queue.next(), None, "the limit of unconfirmed bytes");
         queue.confirm();
         assert_eq!(queue.next(), Some(&half));
     }

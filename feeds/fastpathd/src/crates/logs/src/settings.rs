@@ -6,10 +6,9 @@ use std::net::SocketAddr;
 use config::{Fault, Section, endpoint, interface, label, switch};
 use ips::EventKind;
 
-/// Default port. RFC 5424 collectors also use it over TCP.
+/// Default port of syslog, also used over TCP.
 const PORT: u16 = 514;
 
-/// One collector and the events it receives.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Settings {
     /// Option `name`; defaults to the name of the section.

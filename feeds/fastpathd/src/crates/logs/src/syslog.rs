@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Syslog messages (RFC 5424) with a length prefix for streams (RFC 6587, octet counting), as over
-//! TLS (RFC 5425).
+//! Syslog messages (RFC 5424) for streams: with octet counting (RFC 6587), as over TLS (RFC 5425).
 
 use ips::{EventKind, EventLine};
 
@@ -9,7 +8,7 @@ use crate::line::write;
 /// Facility of system daemons (RFC 5424, table 1).
 const DAEMON: u8 = 3;
 
-/// Replaces the content of `out` with one message.
+/// Writes one message into `out`.
 pub fn message(line: &EventLine, host: Option<&str>, out: &mut Vec<u8>) {
     let mut body = header(line, host).into_bytes();
     write(line, host, &mut body);
@@ -19,7 +18,7 @@ pub fn message(line: &EventLine, host: Option<&str>, out: &mut Vec<u8>) {
     out.append(&mut body);
 }
 
-/// Returns the header up to the empty structured data (RFC 5424, section 6.2).
+/// Returns the header, including empty structured data (RFC 5424, section 6.2).
 fn header(line: &EventLine, host: Option<&str>) -> String {
     let priority = DAEMON * 8 + severity(line.kind);
     let time = time_of(&line.text);
@@ -27,7 +26,7 @@ fn header(line: &EventLine, host: Option<&str>) -> String {
     format!("<{priority}>1 {} {host} suricata - {kind} - ", time.as_deref().unwrap_or("-"))
 }
 
-/// Returns the severity: 4 warning, 5 notice, 6 informational.
+/// Returns the severity: 4 warning, 5 notice or 6 informational.
 fn severity(kind: EventKind) -> u8 {
     match kind {
         EventKind::Alert => 4,
@@ -36,8 +35,8 @@ fn severity(kind: EventKind) -> u8 {
     }
 }
 
-/// Returns the timestamp of an event. Suricata writes the offset without the colon that RFC 5424
-/// requires.
+/// Returns the timestamp of an event, with the colon in the offset that RFC 5424 requires and
+/// Suricata omits.
 fn time_of(text: &[u8]) -> Option<String> {
     const KEY: &[u8] = b"\"timestamp\":\"";
     const FORM: &[u8] = b"0000-00-00T00:00:00.000000+0000";
@@ -87,7 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn omits_a_timestamp_of_another_format() {
+    fn omits_invalid_timestamps() {
         for text in [
             r#"{"timestamp":"2026-11-21 07:38:12.977265+0100"}"#,
             r#"{"timestamp":"2026-11-21T07:38:12.977265+01"}"#,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Metric families of the ubus method `metrics`: name, type, help, samples with labels and a value.
-//! Values are text because the collector's Lua 5.1 has only doubles and prints 14 digits.
+//! Metric families of the ubus method `metrics`. Values are strings, because the collector's Lua
+//! 5.1 only has doubles and prints 14 digits.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -8,11 +8,10 @@ use std::fmt;
 use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
 
-/// Type of a family in the terms of Prometheus.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Type {
-    /// Grows only, and restarts at 0 with its source.
+    /// Only increases, and restarts at 0 with its source.
     Counter,
     Gauge,
 }
@@ -58,7 +57,7 @@ impl fmt::Display for Value {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Whole(value) => value.fmt(out),
-            // Prometheus spells infinities `+Inf` and `-Inf`.
+            // Prometheus requires `+Inf` and `-Inf`.
             Self::Real(value) if value.is_infinite() => {
                 out.write_str(if *value > 0.0 { "+Inf" } else { "-Inf" })
             }
@@ -73,10 +72,8 @@ impl Serialize for Value {
     }
 }
 
-/// Name and value of a label.
 type Label<'a> = (&'static str, Cow<'a, str>);
 
-/// Current value of one series.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Sample<'a> {
     labels: Labels<'a>,
@@ -96,7 +93,7 @@ impl Serialize for Labels<'_> {
     }
 }
 
-/// All series of one metric name.
+/// All series of one metric.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Family<'a> {
     name: &'static str,
@@ -107,7 +104,7 @@ pub struct Family<'a> {
 }
 
 impl<'a> Family<'a> {
-    /// Adds a series. The family must not contain these label values yet.
+    /// Adds a series. The labels must be unique within the family.
     pub fn add<const N: usize>(
         &mut self,
         labels: [(&'static str, &'a str); N],
@@ -116,7 +113,7 @@ impl<'a> Family<'a> {
         self.add_owned(labels.map(|(name, value)| (name, Cow::Borrowed(value))), value);
     }
 
-    /// Adds a series with owned label values, under the rule of [`add`](Self::add).
+    /// Like [`add`](Self::add), with owned label values.
     pub fn add_owned<const N: usize>(
         &mut self,
         labels: [(&'static str, Cow<'a, str>); N],
@@ -133,7 +130,7 @@ pub struct Metrics<'a> {
 }
 
 impl<'a> Metrics<'a> {
-    /// Adds a family of counters. The name must end in `_total`.
+    /// Adds a family of counters, whose name must end in `_total`.
     pub fn counter(&mut self, name: &'static str, help: &'static str) -> &mut Family<'a> {
         self.family(name, Type::Counter, help)
     }
@@ -142,7 +139,6 @@ impl<'a> Metrics<'a> {
         self.family(name, Type::Gauge, help)
     }
 
-    /// Removes families that have no series.
     #[must_use]
     pub fn without_empty(mut self) -> Self {
         self.families.retain(|family| !family.samples.is_empty());
@@ -161,7 +157,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_family_has_name_type_help_and_samples() {
+    fn serializes_name_type_help_and_samples() {
         let mut metrics = Metrics::default();
         let family = metrics.counter("fastpath_bytes_total", "Bytes.");
         family.add([("path", "slow"), ("direction", "up")], u64::MAX);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Section `exclude` of `/etc/config/fastpath`: flows that stay on the slow path, always or for
-//! their first packets. Crate `ruleset` writes the nftables rules for it in `rules.rs`.
+//! Section `exclude` of `/etc/config/fastpath`: flows of which all packets, or the first packets,
+//! stay on the slow path.
 
 use std::fmt;
 use std::ops::RangeInclusive;
@@ -13,7 +13,6 @@ use ctnetlink::Tuple;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Ports {
     pub first: u16,
-    /// Last port, at least `first`.
     pub last: u16,
 }
 
@@ -51,30 +50,27 @@ impl FromStr for Ports {
     }
 }
 
-/// Limits of `slow_packets`. Programs that analyse first packets need far less than a million.
+/// Range of `slow_packets`. Programs that analyse first packets need far fewer.
 const SLOW_PACKETS: RangeInclusive<u32> = 1..=1_000_000;
 
-/// Flows that meet all given conditions stay on the slow path.
+/// Exclusion of the flows that meet all given conditions.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
 pub struct Exclude {
     /// Option `name`; may be empty.
     pub name: String,
-    /// Network of the initiator.
     pub src: Option<Network>,
     /// Network of the responder, after destination NAT.
     pub dest: Option<Network>,
     /// IP protocol: 6 TCP, 17 UDP; `None` matches both.
     pub proto: Option<u8>,
-    /// Source ports of the initiator.
     pub src_port: Option<Ports>,
     /// Ports of the responder, after destination NAT.
     pub dest_port: Option<Ports>,
-    /// Number of first packets, both directions together, on the slow path; `None` for all packets.
+    /// Number of first packets in both directions together; `None` for all packets.
     pub slow_packets: Option<u32>,
 }
 
 impl Exclude {
-    /// Returns whether a connection with these tuples matches.
     #[must_use]
     pub fn matches(&self, orig: &Tuple, reply: &Tuple) -> bool {
         self.src.is_none_or(|network| network.contains(orig.src))
@@ -84,9 +80,9 @@ impl Exclude {
             && self.dest_port.is_none_or(|ports| ports.contains(reply.sport))
     }
 
-    /// Returns whether matching flows always stay on the slow path.
+    /// Returns whether matching flows never leave the slow path.
     #[must_use]
-    pub fn for_ever(&self) -> bool {
+    pub fn is_permanent(&self) -> bool {
         self.slow_packets.is_none()
     }
 
@@ -98,7 +94,7 @@ impl Exclude {
             || self.dest_port.is_some()
     }
 
-    /// Parses a section. Returns `None` if the section is disabled or invalid.
+    /// Parses a section; `None` if it is disabled or invalid.
     pub fn read(section: &mut Section<'_>) -> Option<Self> {
         let enabled = section.value("enabled", switch).unwrap_or(true);
         let exclude = Self {
@@ -123,7 +119,7 @@ impl Exclude {
     }
 }
 
-/// Returns the number of a protocol; `None` for both TCP and UDP.
+/// Parses a protocol; `None` for both TCP and UDP.
 fn protocol(text: &str) -> Result<Option<u8>, Fault> {
     match text {
         "tcp" | "6" => Ok(Some(6)),

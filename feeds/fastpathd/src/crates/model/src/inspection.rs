@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Values of the inspection options and their defaults, and the gate of the inspection rules.
+//! Options of inspection, and the gate.
 
 config::named! {
-    /// Action of the policy for a connection.
     #[derive(Default)]
     pub enum Action from text {
         /// Inspect until Suricata bypasses the connection or its budget is spent, then offload.
@@ -16,13 +15,12 @@ config::named! {
 }
 
 config::named! {
-    /// How packets reach Suricata.
     #[derive(Default)]
     pub enum InspectionMode from text {
         /// The kernel queues forwarded packets and waits for verdicts.
         #[default]
         Nfq = "nfq",
-        /// Suricata gets copies of the packets of ports and drops nothing.
+        /// Suricata gets copies of packets and cannot drop them.
         Ids = "ids",
         /// Suricata bridges two ports itself.
         Inline = "inline",
@@ -30,35 +28,32 @@ config::named! {
 }
 
 config::named! {
-    /// Treatment of connections to be inspected while Suricata is not running.
+    /// Action on packets to inspect while Suricata is not running.
     #[derive(Default)]
     pub enum FailPolicy from text {
-        /// Pass them uninspected.
         #[default]
         Open = "open",
-        /// Drop their packets.
         Closed = "closed",
     }
 }
 
 config::named! {
-    /// How packets are distributed to the queues.
     #[derive(Default)]
     pub enum Spread from text {
-        /// By the pair of addresses: both directions of a connection reach the same worker.
+        /// By address pair: both directions of a connection reach the same worker.
         #[default]
         Hash = "hash",
-        /// By the CPU that forwards the packet.
+        /// By forwarding CPU.
         Fanout = "fanout",
     }
 }
 
-/// Action for packets to inspect.
+/// Current action for packets to inspect.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Gate {
-    /// Pass them to Suricata.
+    /// Queue packets for Suricata.
     Queue,
-    /// Accept them uninspected, on the slow path, without using the budget.
+    /// Accept packets uninspected on the slow path, without using the budget.
     Open,
     Closed,
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Types shared by rules, flow table, Suricata's configuration and the eBPF engine.
+//! Types shared by the rule set, the flow table, inspection and the eBPF engine.
 
 mod connection;
 mod engine;

@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Rules of other programs that act on each packet, and which flows reach one. Crate `ruleset`
-//! reads the rules in `foreign.rs` and writes the same conditions for nftables.
+//! Rules of other programs that act on each packet, and the flows that reach them. Crate `ruleset`
+//! parses such rules and renders the same conditions for nftables.
 
 use std::fmt;
 use std::net::IpAddr;
 
 use ctnetlink::Tuple;
 
-/// Identifies a rule of another program in the terms of `nft -a list`.
+/// Identifies a rule like `nft -a list`.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
 pub struct RuleName {
     pub family: String,
     pub table: String,
     pub chain: String,
     pub handle: u64,
-    /// Comment of the rule; may be empty.
+    /// May be empty.
     pub comment: String,
 }
 
@@ -26,76 +26,69 @@ impl fmt::Display for RuleName {
     }
 }
 
-/// Which addresses a chain sees relative to NAT.
+/// Position of a chain relative to NAT.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum NatStage {
-    /// Before destination NAT, on arrival.
     Before,
-    /// Between destination and source NAT, in the forward hook.
+    /// Between destination and source NAT: the forward hook.
     Between,
-    /// After source NAT, on departure.
     After,
 }
 
-/// A test with the same result for all packets of a flow in one direction.
+/// A test with an equal result for all packets of a flow in one direction.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Test {
     Ipv6,
     /// The packet comes from the responder.
     Reply,
-    /// Layer 4 protocol.
+    /// IP protocol.
     Proto(u8),
-    /// An address is within one of these inclusive ranges.
+    /// Address in inclusive ranges.
     Address {
-        /// Tests the source address instead of the destination address.
+        /// Tests the source rather than the destination.
         source: bool,
-        /// First and last address of each range, in one family.
+        /// First and last addresses, in one family.
         ranges: Vec<(IpAddr, IpAddr)>,
     },
-    /// A port is within one of these inclusive ranges.
+    /// Port in inclusive ranges.
     Port {
-        /// Tests the source port instead of the destination port.
+        /// Tests the source rather than the destination.
         source: bool,
-        /// First and last port of each range.
+        /// First and last ports.
         ranges: Vec<(u16, u16)>,
     },
-    /// The layer 3 device has one of these names; a trailing `*` is a wildcard.
+    /// Layer 3 device by name; a trailing `*` is a wildcard.
     Device {
-        /// Tests the egress device instead of the ingress device.
+        /// Tests the egress rather than the ingress device.
         leaving: bool,
         names: Vec<String>,
     },
-    /// Tests bits of the connection mark.
+    /// Masked connection mark.
     Mark {
         mask: u32,
-        /// Compared with the masked mark.
         value: u32,
     },
-    /// Conntrack has counted fewer packets, both directions together.
+    /// Fewer packets than this in conntrack, in both directions together.
     FewerPackets(u32),
 }
 
-/// A test and the result that it must have.
+/// A test with its required result.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Condition {
     pub test: Test,
     pub holds: bool,
 }
 
-/// What happens to a flow that meets all conditions of a step.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Outcome {
-    /// The packets leave the chain.
     Leaves,
-    /// The packets reach this rule.
     Reaches(RuleName),
 }
 
-/// One step of a chain. A step that reaches a rule omits unknown conditions and may match too much;
-/// a step that leaves the chain has none.
+/// Step of a chain. Steps that reach a rule omit unknown conditions and may match too much; steps
+/// that leave the chain are exact.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Step {
-    /// All must be met.
     pub conditions: Vec<Condition>,
     pub outcome: Outcome,
 }
@@ -105,11 +98,9 @@ pub struct Step {
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct PacketChain {
     pub stage: NatStage,
-    /// Steps in the order of evaluation.
     pub steps: Vec<Step>,
 }
 
-/// The properties of a flow that conditions test.
 #[derive(Debug, Clone, Copy)]
 pub struct FlowFacts<'a> {
     /// Tuple of packets from the initiator.
@@ -119,12 +110,11 @@ pub struct FlowFacts<'a> {
     /// Layer 3 devices towards initiator and responder; `None` if unknown.
     pub devices: [Option<&'a str>; 2],
     pub mark: u32,
-    /// Packets that conntrack has counted.
     pub packets: u64,
 }
 
 impl PacketChain {
-    /// Returns the rule that packets of the flow reach in either direction.
+    /// Returns the first rule that packets of either direction reach.
     #[must_use]
     pub fn reached(&self, flow: &FlowFacts<'_>) -> Option<&RuleName> {
         [false, true].into_iter().find_map(|reply| self.reached_in(flow, reply))
@@ -144,7 +134,7 @@ impl PacketChain {
 }
 
 impl Condition {
-    /// Returns whether the flow's packets of one direction meet the condition; `None` if unknown.
+    /// Returns whether packets of one direction meet the condition; `None` if unknown.
     fn is_met(&self, flow: &FlowFacts<'_>, stage: NatStage, reply: bool) -> Option<bool> {
         self.test.outcome(flow, stage, reply).map(|outcome| outcome == self.holds)
     }
@@ -168,7 +158,7 @@ impl Test {
                 ranges.iter().any(|(first, last)| (*first..=*last).contains(&port))
             }
             Self::Device { leaving, names } => {
-                // Packets from the responder enter by the responder's device.
+                // Replies enter through the responder's device.
                 let device = flow.devices[usize::from(*leaving != reply)]?;
                 names.iter().any(|name| match name.strip_suffix('*') {
                     Some(begin) => device.starts_with(begin),
@@ -183,7 +173,7 @@ impl Test {
 
 type End = (IpAddr, u16);
 
-/// Returns sender and receiver of packets in this direction at a NAT stage.
+/// Returns source and destination of packets in this direction at a NAT stage.
 fn ends(flow: &FlowFacts<'_>, stage: NatStage, reply: bool) -> (End, End) {
     let (there, back) = if reply { (flow.reply, flow.orig) } else { (flow.orig, flow.reply) };
     let (arrives, leaves) = (
@@ -197,7 +187,7 @@ fn ends(flow: &FlowFacts<'_>, stage: NatStage, reply: bool) -> (End, End) {
     }
 }
 
-/// Returns the real addresses of both ends, which the forward hook sees.
+/// Returns source and destination in the forward hook: the real endpoints.
 fn between(flow: &FlowFacts<'_>, reply: bool) -> (End, End) {
     let initiator = (flow.orig.src, flow.orig.sport);
     let responder = (flow.reply.src, flow.reply.sport);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! How packets between the ends of a connection are routed.
+//! Routing between the endpoints of a connection.
 
 use std::net::IpAddr;
 
@@ -7,39 +7,38 @@ use std::net::IpAddr;
 pub struct NextHop {
     /// Index of the layer 3 device.
     pub device: u32,
-    /// Address of the next router; `None` if the destination is on the link.
+    /// Next router; `None` if the destination is on the link.
     pub gateway: Option<IpAddr>,
 }
 
-/// How packets between the ends of a connection are routed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Routing {
-    /// By their destinations alone.
+    /// By destination only.
     Destination,
-    /// By other properties too; the kernel's answer is pending.
+    /// Policy routing; the kernel's answer is pending.
     Asked,
-    /// By the kernel's answer.
+    /// Policy routing by the kernel's answer.
     Kernel {
         /// Next hops towards the initiator and the responder.
         hops: [NextHop; 2],
         /// The answer is still valid: nothing that it depends on has changed.
         current: bool,
     },
-    /// By the kernel's answer, through a device of a VRF. For display only: another VRF may contain
-    /// the same addresses, so no engine relies on it.
+    /// Policy routing in a VRF. For display only: another VRF may contain the same addresses, so no
+    /// engine relies on it.
     Vrf {
         /// Next hops towards the initiator and the responder.
         hops: [NextHop; 2],
         /// The answer is still valid: nothing that it depends on has changed.
         current: bool,
     },
-    /// By properties that the daemon cannot know, or through a device that does not own the
-    /// translated source address.
+    /// Policy routing by unknown properties, or through a device that does not own the translated
+    /// source address.
     Unknown,
 }
 
 impl Routing {
-    /// Returns the kernel's next hops towards initiator and responder, if it was asked.
+    /// Returns the next hops towards initiator and responder from the kernel's answer.
     #[must_use]
     pub const fn hops(&self) -> Option<[NextHop; 2]> {
         match self {
@@ -48,7 +47,7 @@ impl Routing {
         }
     }
 
-    /// Returns whether packets may be routed differently than known.
+    /// Returns whether the routing is unknown or unreliable.
     #[must_use]
     pub const fn is_uncertain(&self) -> bool {
         match self {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Downloads and verifies the archive of a source, unless the last good one is still current.
+//! Downloads and verifies the archive of a source unless the last good archive is current.
 
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
@@ -18,31 +18,25 @@ const CHECKSUMS: u64 = 64 * 1024;
 /// Maximum size of a signature file, bytes.
 const SIGNATURE: u64 = 4 * 1024;
 
-/// An archive that was downloaded and verified just now.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Fresh {
     pub(crate) bytes: u64,
     pub(crate) sha256: String,
-    /// Kind of verification: `sha256`, `signature` or `none`.
+    /// `sha256`, `signature` or `none`.
     pub(crate) verified: &'static str,
 }
 
-/// Result of [`acquire`].
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Acquired {
-    /// The archive is in the work folder under the source's name, downloaded and verified.
+    /// The archive was downloaded and verified, and is in the work folder under the source's name.
     Fresh(Fresh),
-    /// The last good archive is still current, or nothing was to be downloaded.
+    /// The last good archive is current, or the request disables downloads.
     Same {
-        /// The source was asked, or its checksum is in the settings.
+        /// The source was contacted, or its checksum is in the settings.
         checked: bool,
     },
 }
 
-/// Gets the archive of a source.
-///
-/// # Errors
-/// The archive cannot be downloaded or verified. The last good archive stays untouched.
 pub(crate) fn acquire(
     request: &Request,
     source: &SourceRequest,
@@ -51,10 +45,10 @@ pub(crate) fn acquire(
 ) -> Result<Acquired, SourceReason> {
     let kept = store.archive(&source.name);
     if !request.download {
-        let there = kept.is_file().then_some(Acquired::Same { checked: false });
-        return there.ok_or(SourceReason::NothingYet);
+        let result = kept.is_file().then_some(Acquired::Same { checked: false });
+        return result.ok_or(SourceReason::NothingYet);
     }
-    let of_kept = digest(&kept).ok();
+    let kept_digest = digest(&kept).ok();
     let proof = source.proof().map_err(|(option, fault)| SourceReason::Settings {
         option: option.to_owned(),
         said: fault.to_string(),
@@ -70,7 +64,7 @@ pub(crate) fn acquire(
         }
         Proof::Signature(..) | Proof::Transport => None,
     };
-    if expected.is_some() && expected == of_kept {
+    if expected.is_some() && expected == kept_digest {
         return Ok(Acquired::Same { checked: true });
     }
     let fetcher = fetcher.ok_or(SourceReason::NoProgram)?;
@@ -89,7 +83,7 @@ pub(crate) fn acquire(
         };
         key.check(&signature, File::open(&path).map_err(unreadable)?, &url)?;
     }
-    if of_kept.as_ref() == Some(&found) {
+    if kept_digest.as_ref() == Some(&found) {
         return Ok(Acquired::Same { checked: true });
     }
     Ok(Acquired::Fresh(Fresh { bytes, sha256: found, verified: proof.name() }))
@@ -111,7 +105,7 @@ fn download(fetcher: &Fetcher, url: &str, limit: u64, path: &Path) -> Result<u64
     let outcome = fetcher.fetch(url, limit, &mut file);
     let flushed = file.flush();
     if outcome.is_err() || flushed.is_err() {
-        // Frees the space, because later steps need it.
+        // Free the space for later steps.
         let _ = fs::remove_file(path);
     }
     let bytes = outcome?;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Reads gzip, tar, both or plain text from an untrusted source, within limits.
+//! Reads gzip, tar or plain text from an untrusted source, within limits.
 //!
-//! Archives are read as streams, and nothing is written under a name from an archive. Names that
-//! would leave a folder are refused all the same, because no rule set has them.
+//! Archives are read as streams, and names from an archive never become paths. Names that lead out
+//! of a folder are rejected nevertheless, because no rule set has them.
 
 use std::cell::Cell;
 use std::io::{self, BufRead, BufReader, Cursor, Read};
@@ -15,38 +15,31 @@ use crate::fault::SourceFault;
 
 #[derive(Debug, Clone, Copy)]
 pub struct ArchiveLimits {
-    /// Unpacked bytes of all entries, their headers and anything after them.
+    /// Unpacked bytes, including headers and trailing data.
     pub bytes: u64,
-    /// Number of entries, including folders.
     pub entries: u32,
-    /// Length of an entry's name, bytes.
+    /// Length of an entry's name in bytes.
     pub name: usize,
 }
 
 impl ArchiveLimits {
-    /// Returns limits with these unpacked bytes, 4096 entries and names of 200 bytes.
+    /// Limits unpacked bytes, with 4096 entries and names of 200 bytes.
     #[must_use]
     pub fn of_bytes(bytes: u64) -> Self {
         Self { bytes, entries: 4096, name: 200 }
     }
 }
 
-/// Why an archive is refused.
 #[derive(Debug, Error)]
 pub enum ArchiveError {
-    /// A decompression bomb, or an archive too large for this router.
+    /// A decompression bomb, or too large for this router.
     #[error("it unpacks to more than {limit} bytes")]
     TooLarge { limit: u64 },
-    /// More entries than a rule set has.
     #[error("it has more than {limit} entries")]
     TooMany { limit: u32 },
-    /// An entry with a name or of a kind that no rule set has.
+    /// A name or kind of entry that no rule set has.
     #[error("entry '{name}' {fault}")]
-    Entry {
-        /// Name, escaped and shortened.
-        name: String,
-        fault: SourceFault,
-    },
+    Entry { name: String, fault: SourceFault },
     #[error("it is neither gzip, tar nor text")]
     Format,
     #[error("it is truncated{}", inside(within))]
@@ -56,10 +49,8 @@ pub enum ArchiveError {
     },
     #[error("it cannot be unpacked: {0}")]
     Damaged(#[source] io::Error),
-    /// The visitor refused a line.
     #[error("{file} line {line}: {fault}")]
     Line {
-        /// Path in the archive.
         file: String,
         /// Line of the file, from 1.
         line: u32,
@@ -71,26 +62,20 @@ fn inside(name: &str) -> String {
     if name.is_empty() { String::new() } else { format!(" within {name}") }
 }
 
-/// Why the visitor of a file stopped.
 #[derive(Debug)]
 pub(crate) enum Refusal {
-    /// A defect in the file.
-    Line {
-        /// Line of the file, from 1.
-        line: u32,
-        fault: SourceFault,
-    },
+    Line { line: u32, fault: SourceFault },
     Read(io::Error),
 }
 
-/// Receives the path and the contents of each file. Contents left unread are skipped.
+/// Receives path and contents of each file, and need not read all contents.
 pub(crate) type Visitor<'a> = dyn FnMut(&str, &mut dyn BufRead) -> Result<(), Refusal> + 'a;
 
-/// Reads an archive to its end and passes its files to `visit`. Plain text counts as one file,
-/// called `plain_name`. Returns the number of unpacked bytes.
+/// Reads a whole archive and passes its files to `visit`. Plain text is one file named
+/// `plain_name`. Returns the unpacked bytes.
 ///
 /// # Errors
-/// The archive is refused; files visited so far must not be used.
+/// Fails if the archive is rejected; the caller must discard the files visited so far.
 pub(crate) fn read(
     packed: impl BufRead,
     plain_name: &str,
@@ -118,7 +103,7 @@ fn unpacked(
     let broken = |error| damage(error, "", limits);
     let (head, rest) = peek(reader, 512).map_err(broken)?;
     let is_tar = head.get(257..262) == Some(b"ustar");
-    // An old tar has no magic. Text has no zero byte, but the name field of a tar ends with some.
+    // Old tar formats have no magic, but their name field contains zero bytes, unlike text.
     let is_text = !head.contains(&0);
     let mut reader = BufReader::new(Cursor::new(head).chain(rest));
     if is_tar {
@@ -127,7 +112,7 @@ fn unpacked(
     if is_text {
         visit(plain_name, &mut reader).map_err(|refusal| refused(refusal, plain_name, limits))?;
     }
-    // Only at its end is an archive known to be complete and not a bomb.
+    // Read to the end, to detect truncation and decompression bombs.
     io::copy(&mut reader, &mut io::sink()).map_err(broken)?;
     if is_text { Ok(()) } else { Err(ArchiveError::Format) }
 }
@@ -142,7 +127,7 @@ fn tar(
     {
         let mut long_name = None;
         let entries = archive.entries().map_err(|error| damage(error, "", limits))?;
-        // Raw entries, because the crate would read long names of any length into memory.
+        // The crate would read long names of any length into memory, so use raw entries.
         for (count, entry) in (0u32..).zip(entries.raw(true)) {
             if count >= limits.entries {
                 return Err(ArchiveError::TooMany { limit: limits.entries });
@@ -191,7 +176,7 @@ fn one_entry(
     Err(ArchiveError::Entry { name: shown(name.as_bytes()), fault })
 }
 
-/// Returns the contents of an entry that only describes the next one.
+/// Returns the contents of an entry that describes the next one.
 fn small(
     entry: &mut Entry<'_, impl Read>,
     limits: &ArchiveLimits,
@@ -206,7 +191,7 @@ fn small(
     Ok(contents)
 }
 
-/// Returns the path in a pax header, which consists of records `LENGTH KEY=VALUE` and a newline.
+/// Returns the path in a pax header: records of `LENGTH KEY=VALUE` and a newline.
 fn pax_path(mut records: &[u8]) -> Result<Option<Vec<u8>>, ArchiveError> {
     let wrong = |fault| ArchiveError::Entry { name: shown(b"pax header"), fault };
     let mut path = None;
@@ -229,7 +214,7 @@ fn pax_path(mut records: &[u8]) -> Result<Option<Vec<u8>>, ArchiveError> {
     Ok(path)
 }
 
-/// Checks that a name stays inside a folder, and removes `./` in front of it.
+/// Checks that a name does not lead out of a folder, and removes a leading `./`.
 fn checked_name(bytes: &[u8], limits: &ArchiveLimits) -> Result<String, ArchiveError> {
     let wrong = |fault| ArchiveError::Entry { name: shown(bytes), fault };
     let name = std::str::from_utf8(bytes).map_err(|_| wrong(SourceFault::NameNotText))?;
@@ -272,14 +257,14 @@ fn damage(error: io::Error, within: &str, limits: &ArchiveLimits) -> ArchiveErro
     }
 }
 
-/// Reads up to `count` bytes ahead. Returns them and the rest.
+/// Reads up to `count` bytes; returns them and the remaining reader.
 fn peek<R: Read>(mut reader: R, count: u64) -> io::Result<(Vec<u8>, R)> {
     let mut head = Vec::new();
     reader.by_ref().take(count).read_to_end(&mut head)?;
     Ok((head, reader))
 }
 
-/// Reader that fails with `FileTooLarge` after more than `left` bytes.
+/// Reader that fails with `FileTooLarge` when it exceeds `left` bytes.
 struct Limited<'a, R> {
     inner: R,
     left: &'a Cell<u64>,
@@ -298,7 +283,7 @@ impl<R: Read> Read for Limited<'_, R> {
     }
 }
 
-/// Reader that fails with `UnexpectedEof` if an entry ends before its size.
+/// Reader of an entry that fails with `UnexpectedEof` if the entry is truncated.
 struct Whole<R> {
     inner: R,
     left: u64,

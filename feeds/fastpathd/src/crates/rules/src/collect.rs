@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Reads the selected rules of an archive, and converts alerts to drops where the settings say so.
-//! `select.rs` has the selection; `rule.rs` decides which rules are left out or never become drops.
+//! Collects the selected rules of an archive, and converts alerts to drops according to the
+//! settings.
 
 use std::io::BufRead;
 
@@ -13,62 +13,52 @@ use crate::reason::SourceReason;
 use crate::rule::{Rule, Unusable, is_disabled_rule};
 use crate::select::{Choice, Selector, category_of};
 
-/// Maximum number of notes for each source.
 const MAX_NOTES: usize = 20;
-/// Maximum number of rules of a source; Suricata holds far fewer on a gateway.
+/// Maximum number of rules per source, far beyond the capacity of Suricata on a gateway.
 const MAX_RULES: usize = 500_000;
 
-/// A selected rule.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Wanted {
-    /// Generator of the rule.
     pub gid: u32,
-    /// Number of the rule within its generator.
+    /// Signature number, unique per generator.
     pub sid: u32,
     pub rev: u32,
     /// Index into [`Collected::files`].
     pub file: u32,
-    /// First line of the rule in its file, from 1.
+    /// First line in the file, from 1.
     pub line: u32,
-    /// The rule drops or rejects.
+    /// The action is drop or reject.
     pub stops: bool,
     start: usize,
     len: u32,
 }
 
-/// Rules selected from one archive.
 #[derive(Debug, Default)]
 pub struct Collected {
     /// Paths in the archive.
     pub files: Vec<String>,
-    /// Rules in the order of the archive.
     pub rules: Vec<Wanted>,
-    /// Size of the unpacked archive, bytes.
     pub unpacked: u64,
-    /// Number of alerts converted to drops.
     pub converted: u32,
-    /// Number of rules that the settings disable.
     pub disabled: u32,
-    /// Number of rules that the source itself has disabled.
+    /// Number of rules that the source has disabled in comments.
     pub disabled_by_source: u32,
-    /// Number of rules that cannot be used here; `notes` has the reasons.
+    /// Number of unusable rules; `notes` has the reasons.
     pub left_out: u32,
-    /// Version from the source's `version.txt`; empty without such a file.
+    /// Version in `version.txt`; empty without such a file.
     pub version: String,
-    /// First 20 notes for the user. Notes about rules that did not become drops have only a text.
+    /// First 20 notes for the user. Notes about rules that are not converted have no code.
     pub notes: Vec<Cause>,
     text: String,
 }
 
 impl Collected {
-    /// Returns the text of one rule, on one line.
     #[must_use]
     pub fn text(&self, rule: &Wanted) -> &str {
         &self.text[rule.start..rule.start + rule.len as usize]
     }
 
-    /// Returns a note about rules with the action pass, since one may end inspection of all
-    /// traffic.
+    /// Returns a note about rules with the action pass, which may end inspection of all traffic.
     fn passing(&self) -> Option<SourceReason> {
         let is_pass = |text: &str| text.split_ascii_whitespace().next() == Some("pass");
         let mut passing = self.rules.iter().filter(|rule| is_pass(self.text(rule)));
@@ -86,7 +76,7 @@ impl Collected {
 /// Reads an archive and collects the rules that `choice` selects.
 ///
 /// # Errors
-/// The archive is refused; the error names the file and line of a faulty rule.
+/// Fails if the archive is rejected; the error names file and line of an invalid rule.
 pub fn collect(
     packed: impl BufRead,
     plain_name: &str,
@@ -106,7 +96,7 @@ pub fn collect(
     let unpacked = archive::read(packed, plain_name, limits, &mut visit)?;
     collected.unpacked = unpacked;
     if let Some(note) = collected.passing() {
-        // The note comes first, because only a limited number is kept.
+        // Insert the note first, because the number of notes is limited.
         collected.notes.insert(0, note.cause());
         collected.notes.truncate(MAX_NOTES);
     }
@@ -243,7 +233,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn rules_that_end_inspection_are_counted() {
+    fn notes_the_number_of_pass_rules() {
         let collected = |text: &str| {
             let limits = ArchiveLimits::of_bytes(1 << 20);
             collect(text.as_bytes(), "x.rules", &limits, Choice::default()).expect("good rules")

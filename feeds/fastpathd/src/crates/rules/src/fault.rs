@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Codes and texts of the faults that our own reader finds in a source: in lines of rule files and
-//! in entries of archives. Also reasons why a rule is left out.
+//! Faults of a source in lines of rule files and in entries of archives, and reasons to omit a
+//! rule, as codes with texts.
 
 config::coded! {
-    /// A fault of a source.
     pub enum SourceFault {
         // Faults of lines of a rule file.
         NoOptions = "no-options", "is not a rule: '(' with options is missing";

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Downloads with curl, uclient-fetch or wget: retries if there was no connection, turns exit codes
-//! into reasons, and hides secrets of URLs.
+//! Downloads with curl, uclient-fetch or wget: retries without a connection, maps exit codes to
+//! reasons, and masks secrets in URLs.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -25,14 +25,14 @@ enum Kind {
     Curl,
     /// `uclient-fetch`, which takes wget's options.
     Uclient,
-    /// Wget of GNU or of `BusyBox`.
+    /// GNU or `BusyBox` wget.
     Wget,
 }
 
 impl Kind {
-    /// Reports whether an exit status means that there was no connection to the server.
-    /// uclient-fetch exits with 1 when the server ends the TLS handshake, and with 8 for an HTTP
-    /// error; `BusyBox` always exits with 1.
+    /// Reports whether an exit status means a failed connection. uclient-fetch exits with 1 if the
+    /// server aborts the TLS handshake, and with 8 for an HTTP error; `BusyBox` always exits with
+    /// 1.
     fn no_connection(self, code: Option<i32>) -> bool {
         match self {
             Kind::Curl => matches!(code, Some(6 | 7 | 35)),
@@ -43,9 +43,9 @@ impl Kind {
 }
 
 impl Fetcher {
-    /// Finds the first of curl, uclient-fetch and wget in `path` (as in `$PATH`). `time` is the
-    /// timeout of each attempt. curl comes first because it reads the URL from its input: any part
-    /// of a URL may be a password, and every user of the router sees the arguments of a process.
+    /// Finds curl, uclient-fetch or wget in `path` (like `$PATH`). `time` is the timeout per
+    /// attempt. Prefers curl, which reads the URL from its input: a URL may contain a password, and
+    /// arguments of processes are visible to all users.
     #[must_use]
     pub fn find(path: &str, time: Duration) -> Option<Self> {
         let known = [("curl", Kind::Curl), ("uclient-fetch", Kind::Uclient), ("wget", Kind::Wget)];
@@ -56,30 +56,29 @@ impl Fetcher {
         })
     }
 
-    /// Downloads at most `limit` bytes of `url` into `to`, and retries once if there was no
-    /// connection to the server. Returns the number of bytes.
+    /// Downloads at most `limit` bytes of `url` into `to`, with one retry if the connection failed.
+    /// Returns the number of bytes.
     ///
     /// # Errors
-    /// The download failed or is incomplete. The contents of `to` are unusable then.
+    /// Fails if the download is incomplete; the contents of `to` are unusable then.
     pub fn fetch(&self, url: &str, limit: u64, to: &mut impl Write) -> Result<u64, SourceReason> {
-        let (mut taken, mut ended) = self.attempt(url, limit, to)?;
-        if taken == 0 && self.kind.no_connection(ended.status.code()) {
-            (taken, ended) = self.attempt(url, limit, to)?;
+        let (mut received, mut ended) = self.attempt(url, limit, to)?;
+        if received == 0 && self.kind.no_connection(ended.status.code()) {
+            (received, ended) = self.attempt(url, limit, to)?;
         }
-        if ended.status.success() { Ok(taken) } else { Err(self.failure(url, &ended)) }
+        if ended.status.success() { Ok(received) } else { Err(self.failure(url, &ended)) }
     }
 
-    /// Runs the program once. Returns the number of bytes received, and how the program ended.
     fn attempt(
         &self,
         url: &str,
         limit: u64,
         to: &mut impl Write,
     ) -> Result<(u64, Ended), SourceReason> {
-        let mut taken = 0u64;
+        let mut received = 0u64;
         let take = |bytes: &[u8]| {
-            taken += bytes.len() as u64;
-            if taken > limit {
+            received += bytes.len() as u64;
+            if received > limit {
                 return Err(SourceReason::TooLarge { url: shown_url(url), limit });
             }
             to.write_all(bytes).map_err(|error| SourceReason::NotStored {
@@ -90,10 +89,9 @@ impl Fetcher {
         let input = self.input(url);
         let ended = process::run(&mut self.command(url), input.as_bytes(), self.time, take);
         let ended = ended.map_err(|stopped| self.stopped(shown_url(url), stopped))?;
-        Ok((taken, ended))
+        Ok((received, ended))
     }
 
-    /// Returns why the program did not exit by itself.
     fn stopped(&self, url: String, stopped: Stopped<SourceReason>) -> SourceReason {
         let program = self.program.display().to_string();
         match stopped {
@@ -107,18 +105,18 @@ impl Fetcher {
     fn command(&self, url: &str) -> Command {
         let mut command = Command::new(&self.program);
         if self.kind == Kind::Curl {
-            // A redirect must not lead to a file, nor out of TLS.
+            // Redirects must not lead to files or from TLS to plain text.
             let then = if url.starts_with("https:") { "=https" } else { "=http,https" };
             command.args(["-q", "-fsSL", "--max-redirs", "5", "--connect-timeout", "30"]);
             command.args(["--proto", "=http,https", "--proto-redir", then, "-o", "-", "-K", "-"]);
         } else {
-            // uclient-fetch and wget have no option against redirects out of TLS.
+            // uclient-fetch and wget cannot restrict redirects.
             command.args(["-q", "-T", "30", "-O", "-", url]);
         }
         command
     }
 
-    /// Returns a curl configuration with the URL; the other programs get the URL as an argument.
+    /// Returns curl's configuration with the URL; the other programs get the URL as argument.
     fn input(&self, url: &str) -> String {
         if self.kind != Kind::Curl {
             return String::new();
@@ -135,7 +133,7 @@ impl Fetcher {
         format!("url = \"{quoted}\"\n")
     }
 
-    /// Returns the reason of a failure. curl prints a text; the others only have an exit status.
+    /// Returns the reason of a failure: curl's message, or the meaning of an exit status.
     fn failure(&self, fetched: &str, ended: &Ended) -> SourceReason {
         let url = shown_url(fetched);
         let printed = String::from_utf8_lossy(&ended.stderr);
@@ -143,7 +141,7 @@ impl Fetcher {
             return SourceReason::Refused { url, said };
         }
         if let Some(line) = printed.lines().map(str::trim).rfind(|line| !line.is_empty()) {
-            return SourceReason::Refused { url, said: told(line, fetched) };
+            return SourceReason::Refused { url, said: shown_output(line, fetched) };
         }
         match (self.kind, ended.status.code()) {
             (Kind::Uclient | Kind::Wget, Some(4)) => SourceReason::Unreachable { url },
@@ -154,7 +152,6 @@ impl Fetcher {
     }
 }
 
-/// Masks the hidden parts of a URL in a program's output, because some programs quote the URL.
 fn masked(said: &str, url: &str) -> String {
     let shown = shown_url(url);
     let parts = url.split(|c: char| !c.is_alphanumeric() && !"-._~+".contains(c));
@@ -164,13 +161,13 @@ fn masked(said: &str, url: &str) -> String {
     parts.iter().fold(said.to_owned(), |said, part| said.replace(part, MASK))
 }
 
-/// Returns a program's output as it may be shown.
-fn told(said: &str, url: &str) -> String {
-    // Shorten after masking, because half a secret would not be found.
+/// Masks secrets in a program's output and truncates it.
+fn shown_output(said: &str, url: &str) -> String {
+    // Mask before truncating, which could split a secret.
     readable(&masked(said, url))
 }
 
-/// Replaces control characters in another program's output and shortens it.
+/// Replaces control characters and truncates to 300 characters.
 pub(crate) fn readable(output: &str) -> String {
     output.chars().map(|c| if c.is_control() { ' ' } else { c }).take(300).collect()
 }
@@ -180,7 +177,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_redirection_leads_neither_to_a_file_nor_out_of_tls() {
+    fn curl_follows_no_redirect_to_a_file_or_out_of_tls() {
         let time = Duration::from_secs(1);
         let curl = Fetcher { program: "curl".into(), kind: Kind::Curl, time };
         for (url, then) in [
@@ -193,7 +190,7 @@ mod tests {
             let after = |option| args.windows(2).find(|pair| pair[0] == option).map(|pair| pair[1]);
             assert_eq!(after("--proto"), Some("=http,https"), "{url}");
             assert_eq!(after("--proto-redir"), Some(then), "{url}");
-            // Only as the first argument does `-q` disable the user's own configuration.
+            // `-q` disables the user's configuration only as the first argument.
             assert_eq!(args.first(), Some(&"-q"));
         }
     }
@@ -223,10 +220,9 @@ mod tests {
         }
     }
 
-    /// `BusyBox` quotes a URL that it cannot parse; curl quotes the part that it takes for the
-    /// host.
+    /// `BusyBox` quotes an invalid URL; curl quotes the part that it parses as the host.
     #[test]
-    fn output_of_download_programs_has_no_secrets_of_the_url() {
+    fn masks_secrets_of_the_url_in_output() {
         for url in [
             "https://ann:geheim@h.example/x",
             "https://geheim@h.example/",
@@ -243,15 +239,15 @@ mod tests {
         }
         for before in 0..400 {
             let url = format!("https:/h.example/{}/geheimgeheim/x", "x/".repeat(before / 2));
-            let said = told(&format!("{}'{url}'", "!".repeat(before % 2)), &url);
+            let said = shown_output(&format!("{}'{url}'", "!".repeat(before % 2)), &url);
             assert!(!said.contains("gehe"), "{before}: {said}");
         }
         let said = "Could not resolve host: h.example";
         assert_eq!(masked(said, "https://ann:geheim@h.example/x"), said);
     }
 
-    /// Downloads with a fake program of this name. Its first run writes `first` and exits with
-    /// `code`, and later runs succeed. Returns the number of runs and the download.
+    /// Downloads with a fake program whose first run writes `first` and exits with `code`; later
+    /// runs succeed. Returns the number of runs and the download.
     fn attempts(name: &str, code: i32, first: &str) -> (usize, Result<Vec<u8>, String>) {
         let folder = format!("fastpath-fetch-{}-{name}-{code}-{first}", std::process::id());
         let folder = std::env::temp_dir().join(folder);
@@ -275,10 +271,10 @@ mod tests {
     }
 
     #[test]
-    fn retries_a_download_without_a_connection() {
+    fn retries_a_failed_connection() {
         for (name, code) in [
             ("uclient-fetch", 4),
-            // The server ended the TLS handshake.
+            // The server aborts the TLS handshake.
             ("uclient-fetch", 1),
             ("curl", 6),
             ("curl", 7),
@@ -290,7 +286,7 @@ mod tests {
     }
 
     #[test]
-    fn does_not_retry_a_refused_or_interrupted_download() {
+    fn does_not_retry_a_rejected_or_interrupted_download() {
         for (name, code, first) in [
             ("uclient-fetch", 8, ""),
             ("uclient-fetch", 5, ""),

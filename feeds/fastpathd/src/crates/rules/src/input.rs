@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! One source during an update: chooses its new download or its last good archive, and writes its
-//! report.
+//! State of one source during an update: its new or last good archive, and its report.
 
 use std::fs::File;
 use std::io::BufReader;
@@ -21,17 +20,16 @@ pub(crate) struct Input {
     pub(crate) report: SourceReport,
     /// `None` if no archive of the source is usable.
     pub(crate) rules: Option<Collected>,
-    /// Previous report, which describes the last good archive.
+    /// Report about the last good archive.
     before: SourceReport,
     choice: Choice,
     plain_name: String,
     limits: ArchiveLimits,
-    /// The archive in use was downloaded in this update.
+    /// The archive is from this update.
     fresh: bool,
 }
 
 impl Input {
-    /// Reads our own rules.
     pub(crate) fn own(own: &Builtin, limits: ArchiveLimits) -> Self {
         let name = OWN.to_owned();
         let report = SourceReport { name, state: SourceState::Unchanged, ..Default::default() };
@@ -42,13 +40,12 @@ impl Input {
         input
     }
 
-    /// Creates the input of a source with its previous report; no archive is read yet.
     pub(crate) fn of(source: &SourceRequest, before: &State, limits: ArchiveLimits) -> Self {
         let report = before.sources.iter().find(|report| report.name == source.name);
         let blank = SourceReport { name: source.name.clone(), ..Default::default() };
         let before = report.cloned().unwrap_or_else(|| blank.clone());
         let choice = choice(&source.categories, &source.disable, &source.drop);
-        // The category of a plain file is its name at the source.
+        // A plain file's name at the source is its category.
         let plain = Some(source.file_name()).filter(|name| category_of(name).is_some());
         let plain = plain.map_or_else(|| format!("{}.rules", source.name), str::to_owned);
         Self::new(blank, before, choice, plain, limits)
@@ -64,7 +61,7 @@ impl Input {
         Self { report, rules: None, before, choice, plain_name, limits, fresh: false }
     }
 
-    /// Uses the new download, or the last good archive if the download is bad.
+    /// Uses the new archive, or the last good one if the new archive is unusable.
     pub(crate) fn use_fresh(&mut self, store: &Store, archive: Fresh, now_ms: u64) {
         self.fresh = true;
         let report = &mut self.report;
@@ -73,7 +70,7 @@ impl Input {
         archive.verified.clone_into(&mut report.verified);
         (report.fetched_ms, report.checked_ms) = (now_ms, now_ms);
         self.read(&store.work(&self.report.name));
-        self.refuse_older();
+        self.reject_older();
         if self.rules.is_none() {
             let report = &mut self.report;
             let found = (std::mem::take(&mut report.message), std::mem::take(&mut report.cause));
@@ -83,10 +80,10 @@ impl Input {
         }
     }
 
-    /// Refuses a signed archive that is older than the last good one, because anybody on the path
-    /// can replay an old archive with its signature. A checksum names the wanted archive, whatever
-    /// its version.
-    fn refuse_older(&mut self) {
+    /// Rejects a signed archive older than the last good one, because an attacker on the path can
+    /// replay old archives with their signatures. A checksum in the settings selects an archive
+    /// regardless of its version.
+    fn reject_older(&mut self) {
         let number = |version: &str| version.parse::<u64>().ok();
         let (report, kept) = (&mut self.report, &self.before.version);
         let older = number(&report.version).zip(number(kept)).is_some_and(|(is, was)| is < was);
@@ -97,16 +94,16 @@ impl Input {
         }
     }
 
-    /// Uses the last good archive, which is still current. `checked_ms` is set if the source was
-    /// asked.
+    /// Uses the last good archive, which is current. `checked_ms` is set if the source was
+    /// contacted.
     pub(crate) fn use_kept(&mut self, store: &Store, checked_ms: Option<u64>) {
-        self.remember();
+        self.copy_previous();
         self.report.state = SourceState::Unchanged;
         self.report.checked_ms = checked_ms.unwrap_or(self.before.checked_ms);
         self.read(&store.archive(&self.report.name));
     }
 
-    /// Replaces a defective archive with the last good one, unless that one is defective.
+    /// Replaces an unusable archive by the last good one, unless that one is unusable, too.
     pub(crate) fn fall_back(&mut self, store: &Store, cause: Cause, faults: Vec<String>) {
         self.use_last(store);
         self.report.set_cause(cause);
@@ -116,7 +113,7 @@ impl Input {
     fn use_last(&mut self, store: &Store) {
         let tried_kept = self.rules.take().is_some() && !self.fresh;
         self.fresh = false;
-        self.remember();
+        self.copy_previous();
         self.report.state = SourceState::Failed;
         let archive = store.archive(&self.report.name);
         if !tried_kept && self.report.name != OWN && archive.is_file() {
@@ -125,18 +122,18 @@ impl Input {
         }
     }
 
-    /// Gives up the new download, because the whole update failed.
-    pub(crate) fn give_up(&mut self) {
+    /// Discards the new archive after the update failed.
+    pub(crate) fn discard(&mut self) {
         if self.fresh {
             self.fresh = false;
-            self.remember();
+            self.copy_previous();
             let had = self.before.rules > 0;
             self.report.state = if had { SourceState::Kept } else { SourceState::Failed };
         }
         self.report.rules = self.before.rules;
     }
 
-    /// Keeps a new download as the last good archive, now that its rules are in force.
+    /// Keeps a new archive as the last good one after its rules have come into force.
     pub(crate) fn succeeded(&self, store: &Store) -> Result<(), UpdateReason> {
         if !self.fresh {
             return Ok(());
@@ -145,13 +142,12 @@ impl Input {
         store.keep_archive(&store.work(name), name)
     }
 
-    /// Reports whether the source failed, even if older rules of it are in force.
+    /// Reports whether the source failed, even if its older rules are in force.
     pub(crate) fn has_failed(&self) -> bool {
         matches!(self.report.state, SourceState::Kept | SourceState::Failed)
     }
 
-    /// Copies the fields of the previous report that describe the last good archive.
-    fn remember(&mut self) {
+    fn copy_previous(&mut self) {
         let (report, before) = (&mut self.report, &self.before);
         (report.bytes, report.fetched_ms) = (before.bytes, before.fetched_ms);
         report.checked_ms = before.checked_ms;
@@ -160,7 +156,6 @@ impl Input {
         report.version.clone_from(&before.version);
     }
 
-    /// Reads an archive, or reports why it is not used.
     fn read(&mut self, archive: &Path) {
         let report = &mut self.report;
         let file =
@@ -195,7 +190,7 @@ impl Input {
     }
 }
 
-/// Skips invalid values, because the request was checked before.
+/// Ignores invalid values; the request has been checked.
 fn choice(categories: &[String], disable: &[String], drop: &[String]) -> Choice {
     let categories: Vec<String> =
         categories.iter().filter_map(|name| category_name(name).ok()).collect();

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Rule sets for Suricata, from their sources to one tested file.
+//! Updates Suricata's rule set: downloads sources, merges their rules, and tests the result.
 //!
-//! The program `fastpath-rules` runs updates: for fastpathd over a socket, as a user of its own
-//! (`serve`), or once for a person (`update`). An update reads a [`Request`] and returns a
-//! [`State`]. External data is untrusted: downloads have limits of size and time, archives are read
-//! as streams and never written under names of their own, and rules come into force only after
-//! Suricata itself has loaded them.
+//! The program `fastpath-rules` runs updates for fastpathd over a socket, with a separate user
+//! (`serve`), or once (`update`). An update reads a [`Request`] and returns a [`State`]. Sources
+//! are untrusted: downloads have limits of size and time, archives are read as streams, and rules
+//! come into force only after Suricata has loaded them in a test.
 
 mod acquire;
 mod archive;

@@ -1,50 +1,39 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Splits a rule file into rules and comments, and joins continued lines.
+//! Splits a rule file into rules and comments, and joins continuation lines.
 
 use std::io::{self, BufRead};
 
 use thiserror::Error;
 
-/// Maximum length of a rule, bytes. Suricata truncates longer rules.
+/// Maximum length of a rule in bytes; Suricata truncates longer rules.
 pub(crate) const MAX_RULE_LEN: usize = 8192;
-/// Maximum length of a comment or of joined lines, bytes.
+/// Maximum length of a comment or of joined lines in bytes.
 const MAX_LINE_LEN: usize = 64 * 1024;
-/// Editors of Windows write this mark at the start of a file.
+/// UTF-8 byte order mark at the start of a file, written by Windows editors.
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Line {
-    /// A rule. Lines that end with a backslash are joined.
+    /// A rule, joined from lines that end with a backslash.
     Rule {
         /// First line of the rule, from 1.
         number: u32,
-        /// Text without newlines and continuation marks.
         text: String,
     },
-    /// A comment without its first `#`.
+    /// A comment without the leading `#`.
     Comment(String),
-    /// A rule with bytes that are not UTF-8, or with a zero byte.
-    NotText {
-        /// First line of the rule, from 1.
-        number: u32,
-    },
+    /// A rule that is not UTF-8, or contains a zero byte.
+    NotText { number: u32 },
 }
 
-/// Why the rest of a file cannot be read.
 #[derive(Debug, Error)]
 pub enum LineError {
-    /// A rule or comment exceeds the limit.
     #[error("is longer than {limit} bytes")]
-    TooLong {
-        /// First line of the rule or comment, from 1.
-        number: u32,
-        limit: usize,
-    },
+    TooLong { number: u32, limit: usize },
     #[error(transparent)]
     Read(#[from] io::Error),
 }
 
-/// Reads lines and skips empty ones.
 #[derive(Debug)]
 pub struct Lines<R> {
     reader: R,
@@ -53,15 +42,11 @@ pub struct Lines<R> {
 }
 
 impl<R: BufRead> Lines<R> {
-    /// Reads from the reader's position, which becomes line 1.
     pub fn new(reader: R) -> Self {
         Self { reader, number: 0, buffer: Vec::new() }
     }
 
-    /// Returns the next line that is not empty; `None` at the end.
-    ///
-    /// # Errors
-    /// The line is too long, or reading failed.
+    /// Returns the next non-empty line; `None` at the end.
     pub fn next_line(&mut self) -> Result<Option<Line>, LineError> {
         self.buffer.clear();
         let mut first = 0;
@@ -73,7 +58,7 @@ impl<R: BufRead> Lines<R> {
             first = if first == 0 { self.number } else { first };
             let comment = first == self.number
                 && self.buffer.iter().find(|byte| !byte.is_ascii_whitespace()) == Some(&b'#');
-            // As in Suricata, a comment is not continued.
+            // Comments have no continuation, as in Suricata.
             if !comment && self.buffer[start..].ends_with(b"\\") {
                 self.buffer.pop();
                 continue;
@@ -88,8 +73,8 @@ impl<R: BufRead> Lines<R> {
         }
     }
 
-    /// Appends one line of the file without its end; false at the end of the file. `first` is the
-    /// first of the joined lines, or 0.
+    /// Appends one physical line without its newline; returns false at the end of the file. `first`
+    /// is the number of the first joined line, or 0.
     fn read_physical(&mut self, first: u32) -> Result<bool, LineError> {
         let (mut any, start) = (false, self.buffer.len());
         loop {
@@ -102,13 +87,13 @@ impl<R: BufRead> Lines<R> {
                 any = true;
             }
             let end = chunk.iter().position(|byte| *byte == b'\n');
-            let taken = end.unwrap_or(chunk.len());
-            if self.buffer.len() + taken > MAX_LINE_LEN {
+            let length = end.unwrap_or(chunk.len());
+            if self.buffer.len() + length > MAX_LINE_LEN {
                 let number = if first == 0 { self.number } else { first };
                 return Err(LineError::TooLong { number, limit: MAX_LINE_LEN });
             }
-            self.buffer.extend_from_slice(&chunk[..taken]);
-            self.reader.consume(taken + usize::from(end.is_some()));
+            self.buffer.extend_from_slice(&chunk[..length]);
+            self.reader.consume(length + usize::from(end.is_some()));
             if end.is_some() {
                 break;
             }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The program `fastpath-rules` alone, for this crate's tests. Routers have it in the program of
+//! Standalone program `fastpath-rules` for this crate's tests. Routers have it in the program of
 //! crate `fastpath`.
 
 use std::process::ExitCode;

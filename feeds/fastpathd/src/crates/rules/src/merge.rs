@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Merges several sources into one rule file, and finds the source of each of its lines.
+//! Merges the rules of all sources into one file, and maps its lines to their origins.
 
 use std::collections::HashMap;
 use std::io::{self, Write};
@@ -11,13 +11,11 @@ use crate::collect::{Collected, Wanted};
 use crate::rule::DEFAULT_GID;
 use crate::verify::hex;
 
-/// Rules of one source.
 #[derive(Debug)]
 pub(crate) struct Part {
-    /// Name of the source.
     pub name: String,
     pub rules: Collected,
-    /// The part has our own rules, which win over others with the same number.
+    /// fastpath's own rules, which take precedence over rules with the same number.
     pub own: bool,
 }
 
@@ -27,7 +25,6 @@ struct Origin {
     rule: usize,
 }
 
-/// Merged rules, in the order of the parts.
 #[derive(Debug)]
 pub(crate) struct Merged<'a> {
     parts: &'a [Part],
@@ -36,35 +33,32 @@ pub(crate) struct Merged<'a> {
     pub counts: Vec<u32>,
     /// Number of rules that drop or reject.
     pub stopping: u32,
-    /// Number of rules left out because another rule has their number.
+    /// Number of rules omitted because of a duplicate number.
     pub duplicates: u32,
-    /// Twelve hexadecimal digits of a hash of all rules.
+    /// First twelve hexadecimal digits of the SHA-256 of all rules.
     pub version: String,
 }
 
-/// Origin of a line of the merged file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Source<'a> {
-    /// Index of the part.
     pub part: usize,
-    /// Name of the source.
     pub name: &'a str,
-    /// Path of the file in its archive.
+    /// Path in the archive.
     pub file: &'a str,
-    /// Line in that file, from 1.
+    /// Line of `file`, from 1.
     pub line: u32,
 }
 
-/// Start of the first line of our rule files. The version follows.
+/// First line of a merged file; the version follows.
 const HEADER: &str = "# fastpath rules, version ";
-/// Number of lines before the first rule.
 const HEADER_LINES: usize = 2;
 
-/// Rule numbers of `handshake.rules` and `encrypted.rules`, which Suricata loads next to our file.
+/// Signature numbers of `handshake.rules` and `encrypted.rules`, which Suricata loads in addition.
 const RESERVED: RangeInclusive<u32> = 8_100_090..=8_100_099;
 
-/// Merges the parts. Among rules with the same number our own win, then rules of the first source,
-/// and among these the latest revision. So a source cannot replace rules of another by revisions.
+/// Merges the parts. For each number, fastpath's own rule takes precedence, then the first source,
+/// then the latest revision within a source. So a source cannot replace another source's rules by
+/// higher revisions.
 #[must_use]
 pub(crate) fn merge(parts: &[Part]) -> Merged<'_> {
     let mut best: HashMap<(u32, u32), (bool, u32, Origin)> = HashMap::new();
@@ -113,10 +107,7 @@ impl Merged<'_> {
         (part, &part.rules.rules[origin.rule])
     }
 
-    /// Writes a header with the version, then one rule per line.
-    ///
-    /// # Errors
-    /// The writer failed.
+    /// Writes a header with the version and one rule per line.
     pub(crate) fn write(&self, to: &mut impl Write) -> io::Result<()> {
         writeln!(to, "{HEADER}{}", self.version)?;
         writeln!(to, "# {} rules. Made by fastpath-rules; changes here are lost.", self.len())?;
@@ -137,7 +128,7 @@ impl Merged<'_> {
     }
 }
 
-/// Returns the version in the first line of one of our rule files.
+/// Parses the version in the first line of a merged file.
 #[must_use]
 pub(crate) fn version_of(first_line: &str) -> Option<&str> {
     let version = first_line.strip_prefix(HEADER)?.trim_end();

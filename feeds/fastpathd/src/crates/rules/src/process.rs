@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Runs a program with a deadline. Crate `launch` kills it, see `supervise.rs`.
+//! Runs a program with a timeout and collects its output.
 
 use std::process::{Command, ExitStatus};
 use std::time::Duration;
 
 use launch::{Piece, Stopped, supervise};
 
-/// Maximum size of the stored part of a program's standard error, bytes.
-const MAX_WORDS: usize = 256 * 1024;
+/// Maximum size of the stored standard error in bytes.
+const MAX_STDERR: usize = 256 * 1024;
 
-/// How a program ended.
 #[derive(Debug)]
 pub(crate) struct Ended {
     pub status: ExitStatus,
@@ -17,11 +16,11 @@ pub(crate) struct Ended {
     pub stderr: Vec<u8>,
 }
 
-/// Runs `command` with `input`, and passes its standard output to `take` piece by piece. The
-/// program gets its own process group, which is killed on a timeout or if `take` fails.
+/// Runs `command` with `input`, and passes chunks of its standard output to `take`. On a timeout or
+/// an error of `take`, kills the program's process group.
 ///
 /// # Errors
-/// The program did not exit by itself. A bad exit status is not an error here.
+/// Fails if the program does not exit by itself. A nonzero exit status is not an error here.
 pub(crate) fn run<E>(
     command: &mut Command,
     input: &[u8],
@@ -32,8 +31,8 @@ pub(crate) fn run<E>(
     let status = supervise(command, input, time, |piece| match piece {
         Piece::Output(bytes) => take(&bytes),
         Piece::Stderr(bytes) => {
-            let room = MAX_WORDS.saturating_sub(stderr.len());
-            stderr.extend_from_slice(&bytes[..bytes.len().min(room)]);
+            let capacity = MAX_STDERR.saturating_sub(stderr.len());
+            stderr.extend_from_slice(&bytes[..bytes.len().min(capacity)]);
             Ok(())
         }
     });

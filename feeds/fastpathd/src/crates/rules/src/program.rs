@@ -21,10 +21,10 @@ STORE is a folder, /var/lib/fastpath/rules by default. RULES is the file of rule
 STORE begins with.";
 
 const STORE: &str = "/var/lib/fastpath/rules";
-/// Maximum size of a request, bytes. Many sources with long lists need far less.
+/// Maximum size of a request in bytes, far beyond requests with many sources.
 const MAX_REQUEST: u64 = 4 * 1024 * 1024;
 
-/// Runs the program. The first of `args` is the program's name.
+/// Runs the program; `args` begins with its name.
 #[must_use]
 pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     let mut args = args.into_iter().skip(1);
@@ -45,7 +45,7 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     match done {
         Ok(code) => code,
         Err(reason) => {
-            say(&json!({
+            print_json(&json!({
                 "event": "result", "outcome": "failed",
                 "message": reason.to_string(), "cause": reason.cause(),
             }));
@@ -63,7 +63,7 @@ fn update() -> Result<ExitCode, UpdateReason> {
     let store = match take(&request.store) {
         Ok(Some(store)) => store,
         Ok(None) => return Ok(busy(&request.store)),
-        Err(reason) => return Ok(not_taken(&request.store, &reason)),
+        Err(reason) => return Ok(lock_failed(&request.store, &reason)),
     };
     let path = std::env::var("PATH").unwrap_or_default();
     let fetcher = Fetcher::find(&path, Duration::from_secs(request.download_seconds));
@@ -72,7 +72,7 @@ fn update() -> Result<ExitCode, UpdateReason> {
         fetcher: fetcher.as_ref(),
         now_ms: now_ms(),
         progress: &mut |Progress { source, step }| {
-            say(&json!({"event": "progress", "source": source, "step": step}));
+            print_json(&json!({"event": "progress", "source": source, "step": step}));
         },
     };
     let state = crate::update(&request, &mut context);
@@ -99,7 +99,7 @@ fn rollback(root: &Path) -> Result<ExitCode, UpdateReason> {
     Ok(report(&state, "result"))
 }
 
-/// Locks the store. Returns `None` if another process holds the lock.
+/// Locks the store; `None` if another process holds the lock.
 fn take(root: &Path) -> Result<Option<Store>, UpdateReason> {
     match Store::take(root) {
         Ok(store) => Ok(Some(store)),
@@ -114,8 +114,8 @@ fn busy(root: &Path) -> ExitCode {
     report(&state, "result")
 }
 
-/// Reports a failure. The rules in force stay, so the result describes them.
-fn not_taken(root: &Path, reason: &UpdateReason) -> ExitCode {
+/// Reports a failure together with the state of the rules in force.
+fn lock_failed(root: &Path, reason: &UpdateReason) -> ExitCode {
     let before = crate::state(root);
     let mut state = State { outcome: UpdateOutcome::Failed, finished_ms: now_ms(), ..before };
     state.set_cause(reason.cause());
@@ -130,7 +130,7 @@ fn now_ms() -> u64 {
 fn report(state: &State, event: &str) -> ExitCode {
     let mut line = serde_json::to_value(state).unwrap_or_default();
     line["event"] = Value::from(event);
-    say(&line);
+    print_json(&line);
     ExitCode::from(match (event, state.outcome) {
         ("status", _)
         | (_, UpdateOutcome::Updated | UpdateOutcome::Unchanged | UpdateOutcome::Restored) => 0,
@@ -140,8 +140,8 @@ fn report(state: &State, event: &str) -> ExitCode {
     })
 }
 
-/// Prints one line of JSON. If the reader has closed the pipe, the work continues without output.
-fn say(what: &Value) {
+/// Prints one line of JSON, and ignores a closed pipe so that the update continues.
+fn print_json(what: &Value) {
     let mut out = io::stdout().lock();
     let _ = writeln!(out, "{what}").and_then(|()| out.flush());
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Reasons, with codes, why sources or updates fail.
+//! Coded reasons why sources or updates fail.
 
 use std::io;
 use std::path::Path;
@@ -10,8 +10,8 @@ use crate::archive::ArchiveError;
 use crate::fault::SourceFault;
 
 config::coded! {
-    /// Why a source is not used, or only in an older version. `said` is a message of another
-    /// program or of the operating system, `why` is a [`SourceFault`].
+    /// Why a source failed. `said` is a message of another program or of the operating system,
+    /// `why` a [`SourceFault`].
     pub enum SourceReason {
         NoProgram = "no-download-program",
             "no download program found (curl, uclient-fetch or wget)";
@@ -72,8 +72,8 @@ config::coded! {
 }
 
 config::coded! {
-    /// Step of an update, or the reason why there are no new rules. `said` is a message of another
-    /// program or of the operating system.
+    /// Step of an update, or the reason why it failed. `said` is a message of another program or of
+    /// the operating system.
     pub enum UpdateReason {
         Download { source: String } = "download", "downloading {source}";
         Unpack { source: String } = "unpack", "unpacking {source}";
@@ -121,7 +121,6 @@ impl UpdateReason {
 }
 
 impl SourceReason {
-    /// Returns the reason for an error of the operating system about a file.
     pub(crate) fn of_file(path: &Path, error: &io::Error) -> Self {
         Self::File { path: path.display().to_string(), said: error.to_string() }
     }
@@ -165,7 +164,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_reason_has_the_text_of_its_error() {
+    fn reasons_have_the_text_of_the_error() {
         let io = || io::Error::from_raw_os_error(28);
         for error in [
             ArchiveError::TooLarge { limit: 7 },

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The request of `fastpath-rules update`: checks its fields, and determines how each source is
-//! verified.
+//! Request of `fastpath-rules update`: validation, and the verification method of each source.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -12,38 +11,35 @@ use thiserror::Error;
 use crate::select::{Selector, category_name};
 use crate::verify::{UsignKey, checksum};
 
-/// Name of our own rules among the sources.
+/// Source name of fastpath's own rules.
 pub const OWN: &str = "fastpath";
 
-/// Request for one update.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Request {
-    /// Sources in the order of the settings.
     #[serde(default)]
     pub sources: Vec<SourceRequest>,
-    /// Our own rules; `None` if they are disabled.
+    /// fastpath's own rules; `None` if disabled.
     #[serde(default)]
     pub builtin: Option<Builtin>,
     /// Folder for archives, rule sets and the state.
     pub store: PathBuf,
-    /// Maximum size of each download, and of each unpacked source.
+    /// Maximum size of each download and of each unpacked source.
     pub limit_bytes: u64,
-    /// Program that tests a rule file, with its arguments. `{rules}` stands for the file, `{dir}`
-    /// for a folder that the program may write to.
+    /// Test program with its arguments; `{rules}` is replaced by the rule file and `{dir}` by a
+    /// writable folder.
     pub test: Vec<String>,
-    /// Timeout of the test, seconds.
+    /// Timeout of the test in seconds.
     #[serde(default = "five_minutes")]
     pub test_seconds: u64,
-    /// Timeout of each download, seconds.
+    /// Timeout of each download in seconds.
     #[serde(default = "five_minutes")]
     pub download_seconds: u64,
-    /// If false, the current selection is applied to earlier downloads.
+    /// If false, the selection is applied to existing archives without a download.
     #[serde(default = "yes")]
     pub download: bool,
 }
 
-/// Our own rules.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Builtin {
@@ -61,30 +57,30 @@ pub struct Builtin {
 pub struct SourceRequest {
     /// Unique; letters, digits, `-` and `_`.
     pub name: String,
-    /// URL of an archive or plain rule file, http or https.
+    /// http or https URL of an archive or plain rule file.
     pub url: String,
     /// SHA-256 of the archive, 64 hexadecimal digits.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sha256: Option<String>,
-    /// URL at which the SHA-256 is published, https.
+    /// https URL of a checksum file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sha256_url: Option<String>,
-    /// URL of a signature by usign or signify.
+    /// URL of a usign or signify signature.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub signature_url: Option<String>,
     /// Public key of the signature.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub key: Option<String>,
-    /// Accepts the archive without checksum and signature, over https only.
+    /// Accepts an https download without checksum and signature.
     #[serde(default)]
     pub unverified: bool,
-    /// Names of rule files without `.rules`; all if empty.
+    /// Rule files by name without `.rules`; empty selects all.
     #[serde(default)]
     pub categories: Vec<String>,
     /// Selectors of rules to disable: `SID`, `GID:SID` or `cat:NAME`.
     #[serde(default)]
     pub disable: Vec<String>,
-    /// Selectors of alerts that become drops.
+    /// Selectors of alerts to convert to drops.
     #[serde(default)]
     pub drop: Vec<String>,
 }
@@ -97,32 +93,28 @@ fn yes() -> bool {
     true
 }
 
-/// Why a request is refused.
 #[derive(Debug, Error)]
 pub enum RequestError {
-    /// The request is not JSON of the documented form.
     #[error("invalid request: {0}")]
     Json(#[from] serde_json::Error),
-    /// A value is invalid.
     #[error("{0}")]
     Value(String),
 }
 
-/// How a source is verified.
+/// Verification method of a source.
 #[derive(Debug, Clone)]
 pub enum Proof {
-    /// The archive has this SHA-256.
     Sha256(String),
-    /// The archive has the SHA-256 published at this URL.
+    /// URL of the published SHA-256.
     Sha256At(String),
-    /// The archive has a signature at this URL, made by this key.
+    /// URL of the signature, and the key that made it.
     Signature(String, UsignKey),
-    /// The archive is not verified, but TLS protects its transport.
+    /// TLS only.
     Transport,
 }
 
 impl Proof {
-    /// Returns the name for state and page: `sha256`, `signature` or `none`.
+    /// Returns the name for the state: `sha256`, `signature` or `none`.
     #[must_use]
     pub fn name(&self) -> &'static str {
         match self {
@@ -137,7 +129,7 @@ impl Request {
     /// Parses and checks a request.
     ///
     /// # Errors
-    /// A value is invalid; the error names it and its source.
+    /// Fails if a field is invalid; the error names field and source.
     pub fn parse(text: &str) -> Result<Self, RequestError> {
         let request: Self = serde_json::from_str(text)?;
         let wrong = |what: String| Err(RequestError::Value(what));
@@ -197,10 +189,10 @@ impl SourceRequest {
         Ok(())
     }
 
-    /// Returns how the source is verified: a signature takes precedence over a checksum.
+    /// Returns the verification method; a signature takes precedence over a checksum.
     ///
     /// # Errors
-    /// The field that is invalid or missing.
+    /// Returns the invalid or missing field.
     pub fn proof(&self) -> Result<Proof, (&'static str, Fault)> {
         if let Some(url) = &self.signature_url {
             check_url(url).map_err(|why| ("signature_url", why))?;
@@ -227,7 +219,6 @@ impl SourceRequest {
         }
     }
 
-    /// Returns the last part of the URL's path, which is the file's name at the source.
     #[must_use]
     pub fn file_name(&self) -> &str {
         let path = self.url.split(['?', '#']).next().unwrap_or_default();
@@ -235,17 +226,13 @@ impl SourceRequest {
     }
 }
 
-/// Reports whether a text can name a source, and thus a file in the store.
+/// Reports whether the text is valid as a source name and as a file name in the store.
 #[must_use]
 pub(crate) fn is_source_name(text: &str) -> bool {
     let good = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_');
     !text.is_empty() && text.len() <= 64 && text.chars().all(good)
 }
 
-/// Checks a URL.
-///
-/// # Errors
-/// The fault of the URL.
 pub(crate) fn check_url(url: &str) -> Result<(), Fault> {
     let rest = url.strip_prefix("https://").or_else(|| url.strip_prefix("http://"));
     let rest = rest.ok_or(Fault::UrlScheme)?;
@@ -258,10 +245,6 @@ pub(crate) fn check_url(url: &str) -> Result<(), Fault> {
     Ok(())
 }
 
-/// Parses selectors.
-///
-/// # Errors
-/// The fault of the first invalid one.
 pub(crate) fn selectors<'a>(
     texts: impl IntoIterator<Item = &'a String>,
 ) -> Result<Vec<Selector>, Fault> {

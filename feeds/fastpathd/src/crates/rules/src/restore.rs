@@ -9,11 +9,11 @@ use crate::reason::UpdateReason;
 use crate::state::{State, UpdateOutcome};
 use crate::store::{self, Store};
 
-/// Exchanges the rule set in force and the previous one, so a second call reverts the first. The
-/// next update uses the sources again.
+/// Swaps the current and the previous rule set, so a second call reverts the first. The next update
+/// uses the sources again.
 ///
 /// # Errors
-/// There is no previous rule set, or a file cannot be accessed.
+/// Fails without a previous rule set, or if a file operation fails.
 pub fn restore(store: &Store, root: &Path, now_ms: u64) -> Result<State, UpdateReason> {
     store.restore()?;
     let before = store::state(root);
@@ -35,7 +35,7 @@ pub fn restore(store: &Store, root: &Path, now_ms: u64) -> Result<State, UpdateR
     Ok(state)
 }
 
-/// Returns the number of rules, and of those the number that drop or reject.
+/// Returns the numbers of rules, and of rules that drop or reject.
 fn count(file: impl BufRead) -> io::Result<(u32, u32)> {
     let (mut rules, mut stopping) = (0, 0);
     for line in file.lines() {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Parses one Suricata rule. Rules with `noalert`, with state for other rules or with an action
-//! other than alert never become drops. Rules that use our own flow bits, files, or keywords
-//! missing in `keywords.txt` are left out. Lines that Suricata may read differently are refused;
-//! Suricata's own test (`trial.rs`) checks the rest.
+//! Parses Suricata rules. Rules with `noalert`, state for other rules or an action other than alert
+//! are never converted to drops. Rules with reserved flow bits, files, or keywords missing in
+//! `keywords.txt` are omitted. Lines that Suricata may parse differently are rejected; Suricata's
+//! test (`trial.rs`) checks the rest.
 
 use std::ops::RangeInclusive;
 
@@ -10,72 +10,64 @@ use thiserror::Error;
 
 use crate::fault::SourceFault;
 
-/// Generator of rules that name none.
 pub(crate) const DEFAULT_GID: u32 = 1;
 
-/// Actions that a source may use. They also distinguish a disabled rule from a sentence in a
+/// Actions that a source may use. An action also distinguishes a disabled rule from text in a
 /// comment.
 const ACTIONS: [&str; 7] =
     ["alert", "drop", "pass", "reject", "rejectsrc", "rejectdst", "rejectboth"];
 
-/// Keywords of Suricata 8.0.8 that a source may use: they match, describe, or keep state within
-/// Suricata. Keywords that read or write files, run code, set marks, change packets or end
-/// inspection are missing.
+/// Keywords of Suricata 8.0.8 that a source may use: matches, descriptions, and state within
+/// Suricata. Excludes keywords that access files, run code, set marks, change packets or end
+/// inspection.
 const KEYWORDS: &str = include_str!("keywords.txt");
 
-/// Prefix of flow bits that our own rules set (`handshake.rules`, `encrypted.rules`).
+/// Prefix of the flow bits of fastpath's own rules (`handshake.rules`, `encrypted.rules`).
 const RESERVED: &str = "fastpath.";
 
-/// Why an alert does not become a drop.
+/// Why an alert is not converted to a drop.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 pub enum KeepReason {
-    /// A match of the rule alone means nothing.
     #[error("it has noalert: it only sets state for other rules and matches harmless packets")]
     NoAlert,
-    /// The rule sets state (a bit, a counter, an entry of a dataset) that other rules match.
+    /// The rule sets state (a bit, counter or dataset entry) that other rules match.
     #[error("it sets {0}, which other rules depend on: dropped packets would break them")]
     Sets(&'static str),
-    /// The action is `pass`, `reject` or similar.
     #[error("its action is not alert")]
     OtherAction,
 }
 
-/// Why a rule of a source is left out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Unusable<'a> {
-    /// A keyword or an action that is missing in our lists.
+    /// Keyword or action that sources may not use.
     NotAllowed(&'a str),
-    /// State with a name that belongs to our own rules.
+    /// Keyword of state with a reserved name.
     Reserved(&'static str),
-    /// A list or a script, which no source provides.
+    /// Keyword that needs a list or a script, which no source provides.
     File(&'static str),
-    /// Packet marks, which belong to the firewall and to fastpath.
+    /// Keyword that sets packet marks, which only the firewall and fastpath may set.
     Mark(&'static str),
 }
 
-/// Identity of a rule, and the properties that matter here.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Rule<'a> {
     text: &'a str,
-    /// Action as written: `alert`, `drop`, `pass`, …
+    /// `alert`, `drop`, `pass`, …
     pub action: &'a str,
-    /// Generator; 1 if the rule names none.
+    /// Generator; 1 by default.
     pub gid: u32,
-    /// Number of the rule, unique within its generator.
+    /// Signature number, unique per generator.
     pub sid: u32,
-    /// Revision; 0 if the rule names none.
+    /// Revision; 0 by default.
     pub rev: u32,
-    /// Why the rule cannot be used here.
+    /// Why the rule is omitted.
     pub unusable: Option<Unusable<'a>>,
     /// Why the rule must not become a drop.
     keep: Option<KeepReason>,
 }
 
 impl<'a> Rule<'a> {
-    /// Parses one rule, on one line.
-    ///
-    /// # Errors
-    /// The text is not a rule, or has no valid `sid`.
+    /// Parses a rule on one line.
     pub fn parse(text: &'a str) -> Result<Self, SourceFault> {
         let text = text.trim_matches(BLANKS);
         let (header, options) = text.split_once('(').ok_or(SourceFault::NoOptions)?;
@@ -83,7 +75,7 @@ impl<'a> Rule<'a> {
         if text.contains(|c: char| c.is_ascii_control() && c != '\t') {
             return Err(SourceFault::Control);
         }
-        // Suricata skips any number of blanks.
+        // Suricata skips blanks before the options.
         if options.trim_start_matches(BLANKS).starts_with('(') {
             return Err(SourceFault::Header);
         }
@@ -117,24 +109,24 @@ impl<'a> Rule<'a> {
         }
     }
 
-    /// Returns the rule as written, without blanks around it.
+    /// Returns the rule without surrounding blanks.
     #[must_use]
     pub fn text(&self) -> &'a str {
         self.text
     }
 
-    /// Reports whether the rule drops or rejects.
+    /// Reports whether the action is drop or reject.
     #[must_use]
     pub fn stops(&self) -> bool {
         self.action == "drop" || self.action.starts_with("reject")
     }
 }
 
-/// Characters that Suricata skips, without control characters.
+/// Blanks that Suricata skips, except control characters.
 const BLANKS: [char; 2] = [' ', '\t'];
 
-/// Returns the action of a header. Suricata reads seven parts, each up to a blank outside of
-/// brackets, and then the options.
+/// Returns the action of a header. Suricata reads seven parts, separated by blanks outside
+/// brackets.
 fn action_of(header: &str) -> Result<&str, SourceFault> {
     let action = header.split(BLANKS).find(|part| !part.is_empty()).unwrap_or_default();
     if !action.starts_with(|first: char| first.is_ascii_lowercase()) {
@@ -159,12 +151,12 @@ fn action_of(header: &str) -> Result<&str, SourceFault> {
     }
     let direction = parts.get(4).and_then(|rest| rest.split(BLANKS).next());
     let known = direction.is_some_and(|word| ["->", "<>", "=>"].contains(&word));
-    // Suricata reads action and direction up to a blank, even in brackets.
-    let read_alike = !action.contains('[') && parts.len() == 7 && depth == 0 && !within && known;
-    read_alike.then_some(action).ok_or(SourceFault::Header)
+    // For action and direction, Suricata ignores brackets.
+    let same_as_suricata =
+        !action.contains('[') && parts.len() == 7 && depth == 0 && !within && known;
+    same_as_suricata.then_some(action).ok_or(SourceFault::Header)
 }
 
-/// Reports whether a comment is a rule that its author has disabled.
 #[must_use]
 pub fn is_disabled_rule(comment: &str) -> bool {
     let text = comment.trim_start_matches(|c: char| c == '#' || c.is_ascii_whitespace());
@@ -172,8 +164,8 @@ pub fn is_disabled_rule(comment: &str) -> bool {
     ACTIONS.contains(&action) && Rule::parse(text).is_ok()
 }
 
-/// Options of a rule, split at each `;` without a preceding backslash. As in Suricata, quotes do
-/// not protect a `;`.
+/// Options of a rule, split at each `;` without a preceding backslash. Like Suricata, ignores
+/// quotes.
 struct Pieces<'a> {
     rest: &'a str,
 }
@@ -196,8 +188,8 @@ impl<'a> Pieces<'a> {
     }
 }
 
-/// Returns the position of the first `;` without a preceding backslash. Like Suricata, checks only
-/// the byte before, so an escaped backslash protects a `;`, too.
+/// Returns the first `;` without a preceding backslash. Like Suricata, checks only one byte, so an
+/// escaped backslash protects a `;`, too.
 fn unescaped_semicolon(text: &str) -> Option<usize> {
     let bytes = text.as_bytes();
     (0..bytes.len()).find(|&at| bytes[at] == b';' && (at == 0 || bytes[at - 1] != b'\\'))
@@ -214,7 +206,7 @@ struct Found<'a> {
 
 impl<'a> Found<'a> {
     fn take(&mut self, written: &'a str, value: &str) -> Result<(), SourceFault> {
-        // Suricata ignores the case of keywords.
+        // Suricata's keywords are case-insensitive.
         let name = written.to_ascii_lowercase();
         match name.as_str() {
             "sid" => once(&mut self.sid, "sid", value, 1..=u32::MAX),
@@ -252,10 +244,10 @@ fn once(
 
 fn keep_reason(name: &str, value: &str) -> Option<KeepReason> {
     const STATE: [&str; 5] = ["flowbits", "xbits", "hostbits", "dataset", "flowint"];
-    /// Verbs that change nothing.
+    /// Verbs that only read state.
     const READS: [&str; 9] = ["isset", "isnotset", "notset", "<", "<=", "==", "!=", ">=", ">"];
     let state = STATE.into_iter().find(|state| *state == name);
-    // The name of a flowint precedes its verb.
+    // In a flowint, the name precedes the verb.
     let verb = value.split(',').nth(usize::from(name == "flowint")).unwrap_or_default().trim();
     match (name, state, verb) {
         ("noalert", ..) | ("flowbits", _, "noalert") => Some(KeepReason::NoAlert),
@@ -265,12 +257,11 @@ fn keep_reason(name: &str, value: &str) -> Option<KeepReason> {
     }
 }
 
-/// Returns why a keyword makes a rule unusable. A source provides text only, and a foreign rule
-/// must not name files of the router, set the marks that decide about offloading, or use the bits
-/// that prove an address.
+/// Returns why a keyword makes a rule unusable: it needs files, sets packet marks that control
+/// offloading, or uses reserved state.
 fn unusable(name: &str, value: &str) -> Option<Unusable<'static>> {
     const FILES: [&str; 5] = ["lua", "luaxform", "filemd5", "filesha1", "filesha256"];
-    // Keywords, and the number of parts in their values before the options.
+    // Keywords with the number of value parts before the options.
     const SETS: [(&str, usize); 2] = [("dataset", 2), ("datarep", 3)];
     const STATE: [&str; 6] = ["flowbits", "xbits", "hostbits", "flowint", "flowvar", "pktvar"];
     let of = |known: &[&'static str]| known.iter().copied().find(|keyword| *keyword == name);

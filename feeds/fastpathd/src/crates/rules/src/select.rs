@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Selects rules of a source by `category`, `disable` and `drop`, and finds selectors that match
-//! nothing. `rule.rs` decides which rules never become drops.
+//! Selects rules of a source by `category`, `disable` and `drop`, and finds unmatched selectors.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -11,7 +10,7 @@ use config::Fault;
 use crate::fault::SourceFault;
 use crate::rule::{DEFAULT_GID, Rule};
 
-/// Rules, as named in a setting: `2012345`, `1:2012345` or `cat:emerging-malware`.
+/// Selector of rules in the settings: `2012345`, `1:2012345` or `cat:emerging-malware`.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Selector {
     Rule {
@@ -19,7 +18,7 @@ pub enum Selector {
         gid: u32,
         sid: u32,
     },
-    /// All rules of a file, by its name without `.rules`.
+    /// Rule file by name without `.rules`.
     Category(String),
 }
 
@@ -51,10 +50,7 @@ impl fmt::Display for Selector {
     }
 }
 
-/// Checks a category of a setting, and removes `.rules`.
-///
-/// # Errors
-/// The name is invalid.
+/// Validates the name of a category, and removes `.rules`.
 pub(crate) fn category_name(text: &str) -> Result<String, Fault> {
     let good = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
     if text.is_empty() || text.len() > 100 || !text.chars().all(good) {
@@ -63,15 +59,15 @@ pub(crate) fn category_name(text: &str) -> Result<String, Fault> {
     Ok(text.strip_suffix(".rules").unwrap_or(text).to_owned())
 }
 
-/// Returns the category of a file in an archive, which is its name without folders and `.rules`;
-/// `None` if it is not a rule file.
+/// Returns the category of a rule file: its name without folders and `.rules`; `None` for other
+/// files.
 #[must_use]
 pub(crate) fn category_of(path: &str) -> Option<&str> {
     let file = path.rsplit('/').next().unwrap_or(path);
     file.strip_suffix(".rules").filter(|name| !name.is_empty() && !name.starts_with('.'))
 }
 
-/// Selection of one source, and the parts of it that were used.
+/// Selection for one source, with the matched selectors.
 #[derive(Debug, Clone, Default)]
 pub struct Choice {
     categories: BTreeSet<String>,
@@ -82,7 +78,7 @@ pub struct Choice {
 }
 
 impl Choice {
-    /// Without categories, the rules of all categories are selected.
+    /// An empty list of categories selects all.
     #[must_use]
     pub fn new(categories: &[String], disable: &[Selector], drop: &[Selector]) -> Self {
         Self {
@@ -99,17 +95,15 @@ impl Choice {
         self.categories.is_empty() || self.categories.contains(category)
     }
 
-    /// Reports whether a rule is disabled.
     pub fn disables(&mut self, rule: &Rule<'_>, category: &str) -> bool {
         used(&self.disable, &mut self.used, rule, category).is_some()
     }
 
-    /// Returns the setting that makes the rule a drop, if any.
+    /// Returns the selector that converts the rule to a drop.
     pub fn drops(&mut self, rule: &Rule<'_>, category: &str) -> Option<Selector> {
         used(&self.drop, &mut self.used, rule, category)
     }
 
-    /// Returns categories and selectors that matched nothing.
     #[must_use]
     pub fn unused(&self) -> Vec<SourceFault> {
         let missing = self.categories.difference(&self.seen);
@@ -128,7 +122,7 @@ fn used(
     rule: &Rule<'_>,
     category: &str,
 ) -> Option<Selector> {
-    // The number of a rule takes precedence over its category, because the note is clearer then.
+    // Prefer the number over the category, for a clearer note.
     let selectors =
         [Selector::Rule { gid: rule.gid, sid: rule.sid }, Selector::Category(category.to_owned())];
     let found = selectors.into_iter().find(|selector| asked.contains(selector))?;

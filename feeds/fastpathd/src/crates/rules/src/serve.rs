@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Runs updates for the daemon, one at a time, each in a process without capabilities. The daemon
-//! writes the request into a socket and reads the output from it; the socket's folder is accessible
-//! to the daemon only.
+//! Runs updates for the daemon, one at a time, each in a process without capabilities. A connection
+//! carries the request and the output; only the daemon can access the socket's folder.
 
 use std::fs::{self, Permissions};
 use std::io;
@@ -14,11 +13,8 @@ use std::process::Command;
 
 use crate::store::provide;
 
-/// Fills an empty store with the rules of the firmware, then answers requests on this socket for
-/// ever. A failure to fill the store does not prevent updates.
-///
-/// # Errors
-/// The socket cannot be created.
+/// Fills an empty store with the firmware's rules, then serves requests on the socket. Updates also
+/// run if the store cannot be filled.
 pub(crate) fn serve(socket: &Path, store: &Path, own: &Path) -> io::Result<()> {
     if let Err(error) = provide(store, own) {
         eprintln!("fastpath-rules: no rules before the first update: {error}");
@@ -37,10 +33,11 @@ pub(crate) fn serve(socket: &Path, store: &Path, own: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Runs one update to its end. The connection closes with it.
+/// Runs one update; the connection closes at its end.
 fn answer(connection: UnixStream) -> io::Result<()> {
     let request = OwnedFd::from(connection.try_clone()?);
-    // Runs this program even if its file has been replaced. The name selects its function.
+    // `/proc/self/exe` is this program even if its file has been replaced; `arg0` selects the
+    // command.
     let mut update = Command::new("/proc/self/exe");
     update.arg0("fastpath-rules").arg("update").stdin(request).stdout(OwnedFd::from(connection));
     launch::without_capabilities(&mut update).status().map(|_| ())

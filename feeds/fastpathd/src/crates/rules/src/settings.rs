@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Reads sections `rules` and `update` of `/etc/config/fastpath`, and makes the request of them.
+//! Reads sections `rules` and `update` of `/etc/config/fastpath`, and creates the update request.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -8,16 +8,14 @@ use config::{Fault, Package, Section, number_in, switch};
 
 use crate::request::{Builtin, OWN, Request, SourceRequest};
 
-/// When rules are updated automatically.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Hour {
-    /// Never.
     Manual,
-    /// Once a day in this hour of local time, 0 to 23.
+    /// Hour of local time, 0 to 23.
     Daily(u8),
 }
 
-/// Selection of our own rules: section `rules` named `fastpath`.
+/// Selection of fastpath's own rules: section `rules` named `fastpath`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct OwnRules {
     /// See [`SourceRequest::disable`].
@@ -26,19 +24,16 @@ pub struct OwnRules {
     pub drop: Vec<String>,
 }
 
-/// Settings of rules and their updates.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Settings {
-    /// Enabled sources in the order of the file.
+    /// Enabled sources, in the order of the file.
     pub sources: Vec<SourceRequest>,
-    /// Disabled sources.
     pub off: Vec<SourceRequest>,
-    /// Our own rules; `None` if they are disabled.
+    /// `None` if disabled.
     pub own: Option<OwnRules>,
     pub hour: Hour,
-    /// Folder for archives, rule sets and the state.
     pub store: PathBuf,
-    /// Maximum size of each source, downloaded or unpacked, MiB.
+    /// Maximum size of each source in MiB, for the download and unpacked.
     pub limit_mib: u32,
 }
 
@@ -56,7 +51,7 @@ impl Default for Settings {
 }
 
 impl Settings {
-    /// Takes our sections from the package and records their problems there.
+    /// Reads the sections from a package, which collects the problems.
     #[must_use]
     pub fn read(package: &mut Package<'_>) -> Self {
         let mut settings = Self::default();
@@ -96,7 +91,7 @@ impl Settings {
         let checked = if own { source.check_choices() } else { source.check() };
         if let Err((field, fault)) = checked {
             let option = if field == "categories" { "category" } else { field };
-            // The text of the fault already names the entry of the list.
+            // The fault's text names the list entry.
             let list = matches!(field, "categories" | "disable" | "drop");
             let value = if list { "" } else { section.text(field).unwrap_or_default() };
             section.error(option, value, fault);
@@ -127,8 +122,8 @@ impl Settings {
         }
     }
 
-    /// Returns the request to `fastpath-rules update`. `test` is the program that tests a rule
-    /// file, see [`Request::test`]. Without `download`, only the selection is applied again.
+    /// Creates the request of `fastpath-rules update`. For `test`, see [`Request::test`]. Without
+    /// `download`, only the selection is applied.
     #[must_use]
     pub fn request(&self, own_rules: &Path, test: Vec<String>, download: bool) -> Request {
         let own = |own: &OwnRules| Builtin {

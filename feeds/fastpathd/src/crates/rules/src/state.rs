@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Fields of `state.json` and of the result of an update.
+//! `state.json` and the result of an update.
 
 use config::{Cause, Params};
 use serde::{Deserialize, Serialize};
@@ -8,45 +8,40 @@ use serde_json::Value;
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum UpdateOutcome {
-    /// New rules are in force.
     Updated,
-    /// No source failed, and the rules are the same as before.
+    /// No source failed; the rules are unchanged.
     Unchanged,
     /// At least one source failed; the usable rules are in force.
     Partly,
-    /// The update failed, and the rules are the same as before.
+    /// The update failed; the rules are unchanged.
     #[default]
     #[serde(alias = "")]
     Failed,
-    /// Another update is running, so nothing was done.
     Busy,
-    /// The previous rule set was restored.
     Restored,
 }
 
-/// Result of the last update for a source.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum SourceState {
-    /// The archive was fetched and verified, and its rules are in force.
+    /// The archive was downloaded and verified, and its rules are in force.
     Updated,
     /// The source has nothing new.
     Unchanged,
-    /// The source failed; its previous good rules are still in force.
+    /// The source failed; its previous rules are in force.
     Kept,
-    /// The source failed, and no rules of it are in force.
+    /// The source failed and has no rules in force.
     #[default]
     #[serde(alias = "")]
     Failed,
 }
 
-/// A reason as it is stored: code and parameters of a [`Cause`].
+/// Code and parameters of a [`Cause`].
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct StoredCause {
-    /// Stable name of the reason; empty without a reason, and in states of earlier versions.
+    /// Stable; empty without a reason, and in states of earlier versions.
     pub code: String,
-    /// Values of the text.
     pub params: Params,
 }
 
@@ -56,80 +51,71 @@ impl From<Cause> for StoredCause {
     }
 }
 
-/// Report about one source.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct SourceReport {
-    /// Name in the settings; `fastpath` for our own rules.
+    /// Name in the settings; `fastpath` for fastpath's own rules.
     pub name: String,
     pub state: SourceState,
     /// Text of the failure; empty if there was none.
     pub message: String,
-    /// Code and parameters of the failure.
     pub cause: StoredCause,
-    /// First 20 further faults, such as more lines with errors.
+    /// Further faults, such as lines with errors; at most 20.
     pub faults: Vec<String>,
-    /// First 20 notes for the user.
+    /// Notes for the user; at most 20.
     pub notes: Vec<String>,
     /// Number of rules in force.
     pub rules: u32,
-    /// Number of alerts that the settings convert to drops.
+    /// Number of alerts converted to drops.
     pub converted: u32,
-    /// Number of rules that the settings disable.
     pub disabled: u32,
-    /// Number of rules that the source itself has disabled.
+    /// Number of rules that the source has disabled in comments.
     pub disabled_by_source: u32,
-    /// Number of rules that cannot be used here.
     pub left_out: u32,
-    /// Size of the archive, bytes.
+    /// Size of the archive in bytes.
     pub bytes: u64,
-    /// Size of the unpacked archive, bytes.
+    /// Size of the unpacked archive in bytes.
     pub unpacked: u64,
-    /// SHA-256 of the archive.
     pub sha256: String,
-    /// Kind of verification: `sha256`, `signature` or `none`.
+    /// `sha256`, `signature` or `none`.
     pub verified: String,
-    /// Version that the source states; empty if there is none.
+    /// Version according to the source; may be empty.
     pub version: String,
-    /// Download of the archive in force, Unix milliseconds; 0 for never.
+    /// Download time of the archive in force, Unix milliseconds; 0 for never.
     pub fetched_ms: u64,
     /// Last successful contact with the source, Unix milliseconds; 0 for never.
     pub checked_ms: u64,
 }
 
-/// Contents of `state.json`, and the result of an update.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct State {
     pub outcome: UpdateOutcome,
     /// Text of the failure; empty if there was none.
     pub message: String,
-    /// Code and parameters of the failure.
     pub cause: StoredCause,
     /// Version of the rules in force, 12 hexadecimal digits; empty without rules.
     pub version: String,
-    /// When the rules came into force, Unix milliseconds.
+    /// Time at which the rules came into force, Unix milliseconds.
     pub since_ms: u64,
-    /// End of the last update, Unix milliseconds.
+    /// End time of the last update, Unix milliseconds.
     pub finished_ms: u64,
     /// Number of rules in force.
     pub rules: u32,
     /// Number of rules that drop or reject.
     pub stopping: u32,
-    /// Number of rules left out because another one with their number was chosen.
+    /// Number of rules omitted because of a duplicate number.
     pub duplicates: u32,
     /// Version of `previous.rules`; empty without such a file.
     pub previous: String,
-    /// Reports about our own rules, then about the sources in the order of the settings.
+    /// fastpath's own rules first, then the sources in the order of the settings.
     pub sources: Vec<SourceReport>,
 }
 
-/// Why a value is not a state.
 #[derive(Debug, thiserror::Error)]
 pub enum StateError {
     #[error("reading the state of the rules: it is not a JSON object")]
     NoObject,
-    /// A field has a wrong type or an unknown value.
     #[error("reading the state of the rules: {0}")]
     Field(#[from] serde_json::Error),
 }
@@ -143,18 +129,14 @@ impl SourceReport {
 }
 
 impl State {
-    /// Sets the failure as text, code and parameters.
     pub fn set_cause(&mut self, cause: Cause) {
         self.message.clone_from(&cause.text);
         self.cause = cause.into();
     }
 
-    /// Reads the output of [`Serialize`]. Missing fields are empty, unknown ones are ignored.
-    ///
-    /// # Errors
-    /// The value is not an object, or a field is invalid.
+    /// Parses a serialized state. Missing fields are empty; unknown fields are ignored.
     pub fn read(value: Value) -> Result<Self, StateError> {
-        // Serde would accept a JSON array as the fields in order.
+        // Serde also accepts a JSON array of the fields.
         if !value.is_object() {
             return Err(StateError::NoObject);
         }
@@ -168,7 +150,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn a_written_state_can_be_read() {
+    fn reads_a_written_state() {
         let source = SourceReport {
             name: "et".into(),
             state: SourceState::Kept,
@@ -206,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn every_outcome_can_be_read() {
+    fn reads_every_outcome() {
         use UpdateOutcome::{Busy, Failed, Partly, Restored, Unchanged, Updated};
         for outcome in [Updated, Unchanged, Partly, Failed, Busy, Restored] {
             let state = State { outcome, ..State::default() };
@@ -220,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn missing_fields_are_empty_and_invalid_ones_are_errors() {
+    fn missing_fields_are_empty_and_invalid_fields_are_errors() {
         assert_eq!(State::read(json!({"event": "result"})).unwrap(), State::default());
         assert!(matches!(State::read(json!([])), Err(StateError::NoObject)));
         for (field, wrong) in [

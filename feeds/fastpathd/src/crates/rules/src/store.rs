@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The store: the rules in force (`current.rules`), the previous set, each source's last good
-//! archive, `state.json` and the lock.
+//! Store of the rules in force (`current.rules`), the previous rules, the last good archive of each
+//! source, `state.json` and the lock.
 //!
-//! Only a rename replaces `current.rules`, so Suricata finds a complete file at any time.
+//! `current.rules` is replaced by rename only, so Suricata always reads a complete file.
 
 use std::fs::{self, File, OpenOptions, Permissions, TryLockError};
 use std::io::{self, BufRead, BufReader, BufWriter, Write};
@@ -15,29 +15,29 @@ use crate::merge::version_of;
 use crate::reason::UpdateReason;
 use crate::state::State;
 
-/// Returns the reason for a failed file operation, such as `failed("open", path)`.
+/// Maps the error of a file operation, such as `failed("open", path)`.
 pub(crate) fn failed(what: &'static str, path: &Path) -> impl FnOnce(io::Error) -> UpdateReason {
     let path = path.display().to_string();
     move |error| UpdateReason::Store { what, path, said: error.to_string() }
 }
 
-/// The store, locked by this process until it is dropped.
+/// The store, locked until dropped.
 #[derive(Debug)]
 pub struct Store {
     root: PathBuf,
-    /// The kernel releases the lock however this process ends.
+    /// Lock file; the kernel unlocks it when the process ends.
     _lock: File,
 }
 
 impl Store {
-    /// Creates the store if it does not exist, locks it, and removes files of a killed update.
+    /// Creates the store if necessary, locks it, and removes files of an interrupted update.
     ///
     /// # Errors
-    /// The store is locked or cannot be created.
+    /// Fails if the store is locked or cannot be created.
     pub fn take(root: &Path) -> Result<Self, UpdateReason> {
         let make = |path: &Path| {
             fs::create_dir_all(path).map_err(failed("make folder", path))?;
-            // Suricata's user reads these folders, whatever the umask.
+            // Set the mode regardless of the umask, because Suricata's user reads these folders.
             fs::set_permissions(path, Permissions::from_mode(0o755))
                 .map_err(failed("set the mode of", path))
         };
@@ -60,9 +60,6 @@ impl Store {
     }
 
     /// Removes the work folder.
-    ///
-    /// # Errors
-    /// The folder cannot be removed.
     pub fn clear(&self) -> Result<(), UpdateReason> {
         let work = self.root.join("work");
         match fs::remove_dir_all(&work) {
@@ -79,26 +76,19 @@ impl Store {
         self.root.join("work").join(name)
     }
 
-    /// Path of a source's last good archive.
     #[must_use]
     pub fn archive(&self, source: &str) -> PathBuf {
         self.root.join("sources").join(source)
     }
 
     /// Keeps an archive as the last good one of its source.
-    ///
-    /// # Errors
-    /// The archive cannot be moved.
     pub fn keep_archive(&self, from: &Path, source: &str) -> Result<(), UpdateReason> {
         let to = self.archive(source);
         fs::rename(from, &to).map_err(failed("replace", &to))
     }
 
     /// Removes the archives of sources that are not in `keep`.
-    ///
-    /// # Errors
-    /// An archive cannot be removed.
-    pub fn forget_others(&self, keep: &[&str]) -> Result<(), UpdateReason> {
+    pub fn remove_other_archives(&self, keep: &[&str]) -> Result<(), UpdateReason> {
         let folder = self.root.join("sources");
         let entries = fs::read_dir(&folder).map_err(failed("read", &folder))?;
         for path in entries.flatten().map(|entry| entry.path()) {
@@ -110,10 +100,10 @@ impl Store {
         Ok(())
     }
 
-    /// Brings a rule file into force; the rules in force become `previous.rules`.
+    /// Replaces the rules in force by a new file, and keeps them as `previous.rules`.
     ///
     /// # Errors
-    /// A file operation failed. The old rules are still in force.
+    /// Fails if a file operation fails; the old rules remain in force.
     pub fn swap(&self, new: &Path) -> Result<(), UpdateReason> {
         let (current, previous) = (current(&self.root), previous(&self.root));
         fs::set_permissions(new, Permissions::from_mode(0o644))
@@ -126,10 +116,10 @@ impl Store {
         fs::rename(new, &current).map_err(failed("replace", &current))
     }
 
-    /// Exchanges `previous.rules` and the rules in force.
+    /// Swaps `previous.rules` and the rules in force.
     ///
     /// # Errors
-    /// There is no `previous.rules`, or a file operation failed.
+    /// Fails without `previous.rules`, or if a file operation fails.
     pub fn restore(&self) -> Result<(), UpdateReason> {
         let (current, previous) = (current(&self.root), previous(&self.root));
         if !previous.exists() {
@@ -144,10 +134,7 @@ impl Store {
         fs::rename(&back, &current).map_err(failed("replace", &current))
     }
 
-    /// Writes a file in the work folder and flushes it to the disk.
-    ///
-    /// # Errors
-    /// The file cannot be written.
+    /// Writes a file in the work folder and syncs it to disk.
     pub fn write(
         &self,
         name: &str,
@@ -159,9 +146,6 @@ impl Store {
     }
 
     /// Replaces `state.json`.
-    ///
-    /// # Errors
-    /// The file cannot be written or replaced.
     pub fn write_state(&self, state: &State) -> Result<(), UpdateReason> {
         let from = self.root.join("state.json.new");
         let put = |file: &mut BufWriter<File>| {
@@ -175,7 +159,7 @@ impl Store {
                 .map_err(failed("replace", &to))
         });
         if written.is_err() {
-            // The temporary file would occupy the last space of a full disk.
+            // Free the space on a full disk.
             let _ = fs::remove_file(&from);
         }
         written
@@ -188,11 +172,8 @@ fn write(path: &Path, fill: impl FnOnce(&mut BufWriter<File>) -> io::Result<()>)
     out.into_inner().map_err(io::IntoInnerError::into_error)?.sync_all()
 }
 
-/// Puts the rules of the firmware into a store without rules, because Suricata needs some before
-/// the first update.
-///
-/// # Errors
-/// The store is locked, or a file operation failed.
+/// Copies the firmware's rules into an empty store, because Suricata needs rules before the first
+/// update.
 pub(crate) fn provide(root: &Path, own: &Path) -> Result<(), UpdateReason> {
     let store = Store::take(root)?;
     if current(root).exists() {
@@ -202,7 +183,7 @@ pub(crate) fn provide(root: &Path, own: &Path) -> Result<(), UpdateReason> {
     store.swap(&store.write("first.rules", |file| file.write_all(&text))?)
 }
 
-/// Creates a hard link, or a copy where the file system has no hard links.
+/// Creates a hard link, or a copy if the file system does not support hard links.
 fn copy(from: &Path, to: &Path) -> Result<(), UpdateReason> {
     let _ = fs::remove_file(to);
     fs::hard_link(from, to)
@@ -210,19 +191,17 @@ fn copy(from: &Path, to: &Path) -> Result<(), UpdateReason> {
         .map_err(failed("copy", from))
 }
 
-/// Path of the rules in force.
 #[must_use]
 pub fn current(root: &Path) -> PathBuf {
     root.join("current.rules")
 }
 
-/// Path of the previous rules.
 #[must_use]
 pub fn previous(root: &Path) -> PathBuf {
     root.join("previous.rules")
 }
 
-/// Returns the version that one of our rule files names; `None` without the file.
+/// Returns the version of a merged file; `None` without the file.
 #[must_use]
 pub(crate) fn version(path: &Path) -> Option<String> {
     let mut line = String::new();
@@ -231,11 +210,11 @@ pub(crate) fn version(path: &Path) -> Option<String> {
     version_of(&line).map(str::to_owned)
 }
 
-/// Maximum number of bytes read from `state.json`. The daemon reads the file, too.
+/// Maximum size of `state.json` in bytes; the daemon reads the file, too.
 const MAX_STATE: u64 = 4 << 20;
 
-/// Returns the stored state, with the versions that the rule files themselves name. An unreadable
-/// state counts as empty, because no decision depends on it.
+/// Returns the stored state with the versions of the rule files. An unreadable state counts as
+/// empty, because no decision depends on it.
 #[must_use]
 pub fn state(root: &Path) -> State {
     let text = launch::foreign::read(&root.join("state.json"), MAX_STATE).unwrap_or_default();
@@ -251,7 +230,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_state_that_cannot_be_put_in_place_leaves_no_file() {
+    fn removes_the_temporary_file_if_the_state_cannot_be_replaced() {
         let root = std::env::temp_dir().join(format!("rules-state-{}", std::process::id()));
         fs::create_dir_all(root.join("state.json/occupied")).unwrap();
         let store = Store::take(&root).unwrap();

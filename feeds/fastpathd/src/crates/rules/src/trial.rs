@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Runs Suricata's test of a rule file, and finds the source, file and line of each error in its
-//! output.
+//! Runs Suricata's test of a rule file, and maps each error in its output to source, file and line.
 
 use std::collections::BTreeSet;
 use std::convert::Infallible;
@@ -15,28 +14,21 @@ use crate::merge::Merged;
 use crate::process;
 use crate::reason::UpdateReason;
 
-/// Maximum number of faults in the result.
 const MAX_FAULTS: usize = 100;
 const MAX_OUTPUT: usize = 256 * 1024;
 
-/// A rule that Suricata does not load.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Fault {
-    /// Index into the parts of the merged set.
     pub part: usize,
-    /// Path in the archive, such as `emerging-malware.rules`.
     pub file: String,
-    /// Line of that file, from 1.
+    /// Line of `file`, from 1.
     pub line: u32,
     /// Suricata's message, such as `unknown rule keyword 'foo'.`
     pub said: String,
 }
 
-/// Runs `test`. In its arguments `{rules}` stands for the file and `{dir}` for a folder that the
-/// test may write to. Returns the rules that Suricata does not load.
-///
-/// # Errors
-/// The test did not run to its end, or failed for another reason.
+/// Runs `test` with `{rules}` and `{dir}` replaced by the rule file and a writable folder. Returns
+/// the rules that Suricata rejects.
 pub(crate) fn trial(
     test: &[String],
     rules: &Path,
@@ -52,8 +44,8 @@ pub(crate) fn trial(
     command.args(arguments);
     let mut output = Vec::new();
     let take = |bytes: &[u8]| -> Result<(), Infallible> {
-        let room = MAX_OUTPUT.saturating_sub(output.len());
-        output.extend_from_slice(&bytes[..bytes.len().min(room)]);
+        let capacity = MAX_OUTPUT.saturating_sub(output.len());
+        output.extend_from_slice(&bytes[..bytes.len().min(capacity)]);
         Ok(())
     };
     let ended = process::run(&mut command, b"", time, take).map_err(|stopped| {
@@ -71,7 +63,7 @@ pub(crate) fn trial(
     output.extend_from_slice(b"\n");
     output.extend_from_slice(&ended.stderr);
     let said = String::from_utf8_lossy(&output);
-    // A test that did not run to its end has not reported all faults.
+    // An interrupted test has not reported all faults.
     let cut = launch::killed(ended.status)
         .or_else(|| launch::no_memory(&said).map(|_| launch::ended(ended.status, &said)));
     let faults = faults(&said, &rules.to_string_lossy(), merged);
@@ -83,7 +75,7 @@ pub(crate) fn trial(
     Err(UpdateReason::TestFailed { said: readable(&said) })
 }
 
-/// Finds the lines that name a place in the rule file. Suricata prints the cause on a line before.
+/// Finds lines with a position in the rule file. Suricata prints the cause on the preceding line.
 fn faults(said: &str, rules: &str, merged: &Merged<'_>) -> Vec<Fault> {
     let mut found = Vec::new();
     let mut seen = BTreeSet::new();
@@ -106,16 +98,16 @@ fn faults(said: &str, rules: &str, merged: &Merged<'_>) -> Vec<Fault> {
     found
 }
 
-/// Returns the N of `… from file RULES at line N`. The last such phrase counts, because the
-/// signature before it is text of the source.
+/// Returns the N of `… from file RULES at line N`. Uses the last match, because the source controls
+/// the signature text before it.
 fn place(line: &str, rules: &str) -> Option<usize> {
     let (_, after) = line.rsplit_once(" from file ")?;
     let number = after.strip_prefix(rules)?.strip_prefix(" at line ")?;
     number.split(|c: char| !c.is_ascii_digit()).next()?.parse().ok()
 }
 
-/// Returns a line of Suricata's log without its level and module. The short form is
-/// `E: detect-parse: text`, the long one `[9 - Suricata-Main] 2026-… Error: detect-parse: text`.
+/// Returns the message of a log line without level and module: `E: detect-parse: text` or `[9 -
+/// Suricata-Main] 2026-… Error: detect-parse: text`.
 fn message(line: &str) -> &str {
     const LEVELS: [&str; 8] =
         ["E: ", "W: ", "i: ", "Notice: ", "Error: ", "Warning: ", "Info: ", "Perf: "];

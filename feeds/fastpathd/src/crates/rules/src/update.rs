@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Runs one update: gathers, merges, tests and swaps rules. `rules/mod.rs` of crate `fastpathd`
-//! decides when an update is due.
+//! Runs one update: gathers, merges, tests and swaps rules.
 //!
-//! A source that fails does not stop the others: its last good archive takes its place, with the
-//! current selection. Rules come into force after all of them together have passed Suricata's test;
-//! sources with faults fall back until the rest passes.
+//! Sources fail independently: the last good archive of a failed source is used with the current
+//! selection. Rules come into force after the merged set has passed Suricata's test; sources with
+//! faults fall back until the test passes.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -25,46 +24,42 @@ use crate::state::{State, UpdateOutcome};
 use crate::store::{self, Store};
 use crate::trial::{Fault, trial};
 
-/// Maximum number of faults listed for each source.
 const MAX_FAULTS: usize = 20;
 
-/// The next step of an update.
 #[derive(Debug, Clone, Copy, Serialize, PartialEq, Eq)]
 pub struct Progress<'a> {
-    /// Name of the source; empty for all sources together.
+    /// Empty for all sources together.
     pub source: &'a str,
     /// `download`, `unpack`, `test` or `swap`.
     pub step: &'a str,
 }
 
-/// The inputs of an update, and the store that it changes.
 pub struct UpdateContext<'a> {
-    /// Locked for this update.
     pub store: &'a Store,
     /// `None` if the router has no download program.
     pub fetcher: Option<&'a Fetcher>,
     /// Unix milliseconds.
     pub now_ms: u64,
-    /// Called before each step.
     pub progress: &'a mut dyn FnMut(Progress<'_>),
 }
 
-/// Runs an update. Writes the state and returns it.
+/// Runs an update; writes and returns the state.
 pub fn update(request: &Request, context: &mut UpdateContext<'_>) -> State {
     let before = store::state(&request.store);
     let mut work = Work::gather(request, &before, context);
-    let brought = work.bring_in_force(request, &before, context);
-    if brought.is_err() {
-        work.inputs.iter_mut().for_each(Input::give_up);
+    let applied = work.apply(request, &before, context);
+    if applied.is_err() {
+        work.inputs.iter_mut().for_each(Input::discard);
     }
     let files = store::state(&request.store);
-    let mut state = work.into_state(&before, brought, context.now_ms, files);
-    // The disk may be full, so free space first. The next update removes files that are left.
+    let mut state = work.into_state(&before, applied, context.now_ms, files);
+    // Free space before writing, because the disk may be full. The next update removes remaining
+    // files.
     let _ = context.store.clear();
     if let Err(error) = context.store.write_state(&state) {
         let mut cause = error.cause();
         if !state.message.is_empty() {
-            // A cause cannot have the codes of two reasons.
+            // A cause has only one code.
             cause = Cause { text: format!("{}; {error}", state.message), ..Cause::default() };
         }
         state.set_cause(cause);
@@ -77,12 +72,12 @@ struct Work {
     inputs: Vec<Input>,
     /// Numbers of rules, of rules that drop or reject, and of duplicates.
     totals: (u32, u32, u32),
-    /// Why an archive of the new rules was not kept.
+    /// Cause of an archive that could not be kept.
     unkept: Option<Cause>,
 }
 
 enum Tested {
-    /// The rules are those in force.
+    /// The rules are in force already.
     Same,
     Good(PathBuf),
     Faults(Vec<Fault>),
@@ -101,8 +96,8 @@ impl Work {
         Self { inputs, ..Self::default() }
     }
 
-    /// Merges, tests and swaps. Sources with faults fall back until the rest passes.
-    fn bring_in_force(
+    /// Merges, tests and swaps rules. Sources with faults fall back until the test passes.
+    fn apply(
         &mut self,
         request: &Request,
         before: &State,
@@ -124,7 +119,7 @@ impl Work {
                 Tested::Good(file) => {
                     (context.progress)(Progress { source: "", step: "swap" });
                     context.store.swap(&file)?;
-                    // The new rules are in force even if an archive cannot be kept.
+                    // If an archive cannot be kept, the new rules are in force nevertheless.
                     let kept = self.succeeded(request, context, UpdateOutcome::Updated);
                     return Ok(kept.unwrap_or_else(|cause| {
                         self.unkept = Some(cause);
@@ -135,7 +130,7 @@ impl Work {
         }
     }
 
-    /// Keeps the archives of the rules in force as the last good ones, and returns the outcome.
+    /// Keeps the archives in use as the last good ones, and returns the outcome.
     fn succeeded(
         &self,
         request: &Request,
@@ -146,7 +141,7 @@ impl Work {
             input.succeeded(context.store)?;
         }
         let names: Vec<&str> = request.sources.iter().map(|source| source.name.as_str()).collect();
-        context.store.forget_others(&names)?;
+        context.store.remove_other_archives(&names)?;
         Ok(match (self.inputs.iter().any(Input::has_failed), best) {
             (false, _) => best,
             (true, UpdateOutcome::Unchanged) => UpdateOutcome::Failed,
@@ -191,8 +186,8 @@ impl Work {
         Ok(if faults.is_empty() { Tested::Good(new) } else { Tested::Faults(faults) })
     }
 
-    /// Replaces the archive of each faulty source with its last good one, or leaves the source out
-    /// if that one is faulty. Each round removes an archive, so the rounds end.
+    /// Replaces the archive of each faulty source by its last good one, or omits the source.
+    /// Terminates because each round removes an archive.
     fn blame(&mut self, places: &[usize], faults: Vec<Fault>, store: &Store) {
         let mut of_part: BTreeMap<usize, Vec<Fault>> = BTreeMap::new();
         for fault in faults {
@@ -210,7 +205,6 @@ impl Work {
         }
     }
 
-    /// Returns the failures of all sources as one text.
     fn messages(&self) -> String {
         let reports = self.inputs.iter().map(|input| &input.report);
         let messages = reports.filter(|report| !report.message.is_empty());
@@ -225,7 +219,7 @@ impl Work {
         }
     }
 
-    /// Returns why some sources were not used; empty if all were.
+    /// Returns the cause of omitted sources; empty if there are none.
     fn left_out(&self) -> Cause {
         match self.messages() {
             said if said.is_empty() => Cause::default(),
@@ -233,7 +227,7 @@ impl Work {
         }
     }
 
-    /// Removes the code if our own rules failed, because it stands for reasons of the sources only.
+    /// Removes the code if fastpath's own rules failed, because it covers only sources.
     fn of_sources(&self, cause: Cause) -> Cause {
         let own = self.inputs.iter().find(|input| input.report.name == OWN);
         if own.is_none_or(|own| own.report.message.is_empty()) {
@@ -245,11 +239,11 @@ impl Work {
     fn into_state(
         self,
         before: &State,
-        brought: Result<UpdateOutcome, Cause>,
+        applied: Result<UpdateOutcome, Cause>,
         now_ms: u64,
         files: State,
     ) -> State {
-        let (outcome, cause) = match brought {
+        let (outcome, cause) = match applied {
             Ok(outcome) => (outcome, self.unkept.clone().unwrap_or_else(|| self.left_out())),
             Err(cause) => (UpdateOutcome::Failed, cause),
         };
@@ -275,7 +269,6 @@ impl Work {
     }
 }
 
-/// Gets and reads the archive of a source.
 fn get(
     request: &Request,
     source: &SourceRequest,

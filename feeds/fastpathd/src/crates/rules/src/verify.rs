@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Verifies archives by SHA-256 or by signatures of usign or signify (Ed25519), and reads published
-//! checksum files.
+//! Verifies archives by SHA-256 or by usign and signify signatures (Ed25519), and parses published
+//! checksums.
 
 use std::io::{self, Read};
 
@@ -11,7 +11,7 @@ use sha2::{Digest, Sha256};
 
 use crate::reason::SourceReason;
 
-/// Public key of usign or signify, with its number.
+/// usign or signify public key with its number.
 #[derive(Debug, Clone)]
 pub struct UsignKey {
     number: [u8; 8],
@@ -20,9 +20,6 @@ pub struct UsignKey {
 
 impl UsignKey {
     /// Parses the second line of a public key file, or the whole file.
-    ///
-    /// # Errors
-    /// The key is invalid.
     pub fn parse(text: &str) -> Result<Self, Fault> {
         let (number, key) = payload::<32>(text).map_err(|why| Fault::PublicKey {
             why: format!("the key is not a usign public key: {why}"),
@@ -30,10 +27,7 @@ impl UsignKey {
         Ok(Self { number, key: PublicKey::new(key) })
     }
 
-    /// Verifies `message`, downloaded from `url`, with the text of a signature file.
-    ///
-    /// # Errors
-    /// The signature is malformed, or made by another key or for another message.
+    /// Verifies `message`, downloaded from `url`, with the contents of a signature file.
     pub fn check(
         &self,
         signature: &str,
@@ -56,7 +50,7 @@ impl UsignKey {
     }
 }
 
-/// Returns the key's number and the bytes behind it.
+/// Decodes the key's number and the following bytes.
 fn payload<const N: usize>(text: &str) -> Result<([u8; 8], [u8; N]), &'static str> {
     let comment = |line: &&str| !line.is_empty() && !line.starts_with("untrusted comment:");
     let line = text.lines().map(str::trim).find(comment).ok_or("it is empty")?;
@@ -68,9 +62,6 @@ fn payload<const N: usize>(text: &str) -> Result<([u8; 8], [u8; N]), &'static st
 }
 
 /// Returns the SHA-256 of a reader's contents in hexadecimal.
-///
-/// # Errors
-/// The reader failed.
 pub(crate) fn sha256(mut message: impl Read) -> io::Result<String> {
     let mut digest = Sha256::new();
     each_chunk(&mut message, |chunk| digest.update(chunk))?;
@@ -89,21 +80,20 @@ fn each_chunk(from: &mut impl Read, mut take: impl FnMut(&[u8])) -> io::Result<(
     }
 }
 
-/// Returns lower-case hexadecimal digits.
 #[must_use]
 pub(crate) fn hex(bytes: &[u8]) -> String {
     bytes.iter().fold(String::new(), |text, byte| text + &format!("{byte:02x}"))
 }
 
-/// Returns a SHA-256 in lower case; `None` if the text is not one.
+/// Parses a SHA-256 and returns it in lower case.
 #[must_use]
 pub(crate) fn checksum(text: &str) -> Option<String> {
     (text.len() == 64 && text.bytes().all(|byte| byte.is_ascii_hexdigit()))
         .then(|| text.to_ascii_lowercase())
 }
 
-/// Returns the checksum of `file` in the checksum file of a source: a lone checksum, or lines of
-/// `sha256sum` (`CHECKSUM  FILE`) or of BSD (`SHA256 (FILE) = CHECKSUM`).
+/// Returns the checksum of `file` in a checksum file: a single checksum, or lines in the format of
+/// `sha256sum` (`CHECKSUM FILE`) or BSD (`SHA256 (FILE) = CHECKSUM`).
 pub(crate) fn published_checksum(text: &str, file: &str) -> Option<String> {
     let lines = || text.lines().map(str::trim).filter(|line| !line.is_empty());
     let of_line = |line: &str| line.split_ascii_whitespace().find_map(checksum);
@@ -112,8 +102,8 @@ pub(crate) fn published_checksum(text: &str, file: &str) -> Option<String> {
             .any(|word| word.trim_matches(['*', '(', ')']).rsplit('/').next() == Some(file))
     };
     let listed = lines().filter(is_about).find_map(of_line);
-    let lone = || lines().next().filter(|_| lines().count() == 1).and_then(of_line);
-    listed.or_else(lone)
+    let single = || lines().next().filter(|_| lines().count() == 1).and_then(of_line);
+    listed.or_else(single)
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Applies a plan with nft: checks it, runs it, reads the table back, and rolls back if it differs.
-//! Replaces only gates or devices if that is enough, and leaves out what the machine lacks.
+//! Applies a plan with nft: checks, runs and reads back its script, and rolls back if the table
+//! differs. Changes only gates or devices if that is enough, and omits statements that the kernel
+//! lacks.
 
 use std::collections::BTreeSet;
 
@@ -15,35 +16,30 @@ use crate::render::{
     render, render_devices, render_gate, render_probe, render_queue_probe, render_remove,
 };
 
-/// Result of applying a plan.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Applied {
-    /// The plan was in force already.
     Unchanged,
-    /// Only the gate was replaced: blocks and offloaded flows stay.
+    /// Only the gate was replaced: blocks and offloaded flows are kept.
     Gate,
     /// Only devices of the flowtable were changed, perhaps with the gate: flows over other devices
-    /// stay offloaded.
+    /// remain offloaded.
     Devices,
-    /// The whole table was replaced: flows are offloaded again with their next packet.
+    /// The table was replaced: flows are offloaded again with their next packet.
     Replaced,
-    /// The table was replaced without devices that no longer exist. Without any device there is no
-    /// flowtable, and without other contents no table.
+    /// The table was replaced without missing devices. Without any device there is no flowtable,
+    /// and without other contents no table.
     Partly {
-        /// Devices in the flowtable.
         devices: BTreeSet<String>,
     },
-    /// The table was replaced without its flowtable, which this kernel lacks. Inspection and blocks
+    /// The table was replaced without its flowtable, which the kernel lacks. Inspection and blocks
     /// are in force.
     WithoutFlowtable {
-        /// Message of nft.
         why: String,
     },
-    /// The table was removed, because the plan needs none.
+    /// The table was removed, because the plan has no rules.
     Removed,
 }
 
-/// Reasons why a plan was not applied.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum ApplyError {
@@ -54,33 +50,28 @@ pub enum ApplyError {
          kmod-nft-queue, is missing): {0}"
     )]
     NoQueue(NftError),
-    /// The table cannot be listed. Without a previous plan, a new table stays.
+    /// The table cannot be listed. A new table is kept if there is no previous plan.
     #[error("reading back table inet fastpath: {0}")]
     ReadBack(NftError),
-    /// The new table differs. It was rolled back, or removed if there was no previous plan.
+    /// The table differs. It was rolled back, or removed if there is no previous plan.
     #[error("table inet fastpath differs from the plan: {0}")]
     Mismatch(String),
     /// The table differs, and rolling it back failed, too.
     #[error("table inet fastpath differs from the plan: {what}; rollback failed: {cause}")]
-    Stuck {
-        /// Difference from the plan.
-        what: String,
-        /// Why rolling back failed.
-        cause: NftError,
-    },
+    Stuck { what: String, cause: NftError },
 }
 
 impl ApplyError {
-    /// Reports whether nft judged the rules, so that it would refuse the same rules again.
+    /// Reports whether nft rejected the rules themselves, so that a retry would fail, too.
     #[must_use]
     pub fn is_verdict(&self) -> bool {
         matches!(self, Self::Refused(NftError::Refused(_)))
     }
 }
 
-/// Applies the plan: checks, runs, reads back and compares it. `in_force` is the plan applied last,
-/// which is restored if the result differs. Blocked addresses stay blocked for their remaining
-/// time; `blocks` replace them if the table or its sets are missing.
+/// Applies the plan. `in_force` is the plan applied last, which is restored if the table differs
+/// afterwards. The table's blocks are kept with their remaining time; `blocks` apply if the table
+/// or its sets are missing.
 ///
 /// # Errors
 /// Fails if the plan is not in force afterwards.
@@ -98,19 +89,17 @@ pub async fn apply(
         remove(nft).await?;
         return Ok(Applied::Removed);
     }
-    if let Some(have) = have.as_ref().filter(|have| have.differs_for_good(plan).is_none())
+    if let Some(have) = have.as_ref().filter(|have| have.rules_differ(plan).is_none())
         && let Some(how) = change(nft, plan, have).await?
     {
         return Ok(how);
     }
-    anew(nft, plan, in_force, have.as_ref(), blocked(have.as_ref()).unwrap_or(blocks)).await
+    replace_supported(nft, plan, in_force, have.as_ref(), blocked(have.as_ref()).unwrap_or(blocks))
+        .await
 }
 
-/// Replaces the table even if it matches the plan, so that no flow is offloaded before its next
-/// packet has passed the rules. Otherwise like [`apply`].
-///
-/// # Errors
-/// Fails as [`apply`] does.
+/// Replaces the table even if it matches the plan, so that each flow is offloaded only after its
+/// next packet has passed the rules.
 pub async fn renew(
     nft: &impl Nft,
     plan: &Plan,
@@ -120,15 +109,14 @@ pub async fn renew(
     if !plan.has_table() {
         return apply(nft, plan, None, blocks).await;
     }
-    anew(nft, plan, Some(plan), None, blocked(have.as_ref()).unwrap_or(blocks)).await
+    replace_supported(nft, plan, Some(plan), None, blocked(have.as_ref()).unwrap_or(blocks)).await
 }
 
-/// Returns the sources that a table blocks; `None` if it cannot block any.
 fn blocked(have: Option<&InForce>) -> Option<&[BlockElement]> {
     have?.blocks.as_deref()
 }
 
-/// Applies changes that need no new table; returns `None` if others are necessary.
+/// Changes gates and devices of the existing table; returns `None` if the table must be replaced.
 async fn change(
     nft: &impl Nft,
     plan: &Plan,
@@ -151,15 +139,15 @@ async fn change(
     Ok(refilled.then_some(Applied::Gate))
 }
 
-/// Replaces the table with the supported part of the plan, unless that is in force.
-async fn anew(
+/// Replaces the table with the supported part of the plan, unless that part is in force.
+async fn replace_supported(
     nft: &impl Nft,
     plan: &Plan,
     in_force: Option<&Plan>,
     have: Option<&InForce>,
     blocks: &[BlockElement],
 ) -> Result<Applied, ApplyError> {
-    let (plan, how) = possible(nft, plan, blocks).await?;
+    let (plan, how) = supported(nft, plan, blocks).await?;
     if !plan.has_table() {
         remove(nft).await?;
     } else if have.is_none_or(|have| !have.matches(&plan)) {
@@ -168,10 +156,9 @@ async fn anew(
     Ok(how)
 }
 
-/// Returns the part of the plan that this machine supports, and the result to report. A device that
-/// no longer exists must not keep the others out of the flowtable, nor a missing flowtable packets
-/// out of inspection.
-async fn possible(
+/// Returns the plan without missing devices and without a flowtable that the kernel lacks, and the
+/// result to report.
+async fn supported(
     nft: &impl Nft,
     plan: &Plan,
     blocks: &[BlockElement],
@@ -184,8 +171,7 @@ async fn possible(
     if queued && is_missing(nft, &render_queue_probe()).await {
         return Err(ApplyError::NoQueue(refused));
     }
-    // A kernel without flowtables reports the same error as for a missing device, so try `lo`
-    // first.
+    // nft reports the same error for a missing flowtable as for a missing device; `lo` exists.
     if plan.has_flowtable() && is_missing(nft, &render_probe("lo", false)).await {
         without.devices.clear();
         if without.has_table() {
@@ -205,7 +191,7 @@ async fn possible(
     Ok((without, Applied::Partly { devices }))
 }
 
-/// Adds and removes devices. Returns false if the table has to be replaced instead.
+/// Adds and removes devices. Returns false if the table must be replaced instead.
 async fn change_devices(nft: &impl Nft, plan: &Plan, have: &InForce) -> Result<bool, ApplyError> {
     if nft.run(&render_devices(plan, have)).await.is_err() {
         return Ok(false);
@@ -215,7 +201,7 @@ async fn change_devices(nft: &impl Nft, plan: &Plan, have: &InForce) -> Result<b
 
 async fn is_missing(nft: &impl Nft, probe: &str) -> bool {
     let checked = nft.check(probe).await;
-    matches!(checked, Err(NftError::Refused(words)) if words.contains(NOT_THERE))
+    matches!(checked, Err(NftError::Refused(text)) if text.contains(NOT_THERE))
 }
 
 async fn replace(
@@ -231,7 +217,7 @@ async fn replace(
             Some(what) => what,
         },
         Ok(None) => "it is missing".to_owned(),
-        // nft ran the whole script, so the table is more likely right than none is.
+        // nft has run the script, so the table is probably correct.
         Err(error) if before.is_none() => return Err(error),
         Err(error) => error.to_string(),
     };
@@ -242,18 +228,12 @@ async fn replace(
     }
 }
 
-/// Removes our table.
-///
-/// # Errors
-/// Fails if nft refuses or cannot be run.
+/// Removes table `inet fastpath`.
 pub async fn remove(nft: &impl Nft) -> Result<(), ApplyError> {
     nft.run(&render_remove()).await.map_err(ApplyError::Refused)
 }
 
-/// Returns our table in the kernel; `None` if it does not exist, for example after a flush.
-///
-/// # Errors
-/// Fails if nft cannot be run or its output cannot be parsed.
+/// Returns table `inet fastpath` from the kernel; `None` if it does not exist.
 pub async fn read_back(nft: &impl Nft) -> Result<Option<InForce>, ApplyError> {
     let listing = nft.list().await.map_err(ApplyError::ReadBack)?;
     Ok(listing.as_ref().map(InForce::parse))

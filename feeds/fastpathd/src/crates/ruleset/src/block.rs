@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! Blocks and releases sources in the nft sets `blocked4` (addresses) and `blocked6` (networks).
-//! Crate `ips` decides which sources are blocked (`blocks.rs`).
 
 use std::net::IpAddr;
 
@@ -9,7 +8,6 @@ use thiserror::Error;
 
 use crate::nft::{NOT_THERE, Nft, NftError};
 
-/// A blocked source.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct BlockElement {
     /// An IPv4 address, or an IPv6 network that overlaps no other element.
@@ -18,11 +16,10 @@ pub struct BlockElement {
     pub seconds: u32,
     /// Remaining time in seconds.
     pub left: u32,
-    /// Reason as text; characters that nft cannot store are replaced.
+    /// Reason; characters that nft cannot store are replaced.
     pub comment: String,
 }
 
-/// Reasons why a source was not blocked or released.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum BlockError {
@@ -32,22 +29,16 @@ pub enum BlockError {
     /// The set does not exist: the table is not in force, or has no blocks.
     #[error("table inet fastpath has no set {0}")]
     NoSet(&'static str),
-    /// Another error of nft.
     #[error("changing the blocks: {0}")]
     Nft(NftError),
 }
 
-/// Blocks a source for `seconds` from now, even if it is blocked already. Only packets at the
-/// forward hook are dropped: offloaded flows of the source continue until their conntrack entries
-/// are deleted.
-///
-/// # Errors
-/// Fails if the source is not blocked.
+/// Blocks a source for `seconds`, or renews its block. Drops packets at the forward hook only:
+/// offloaded flows of the source continue until their conntrack entries are deleted.
 pub async fn block(nft: &impl Nft, block: &BlockElement) -> Result<(), BlockError> {
     let set = set_of(block.source.address);
     let element = element(block);
-    // Adding does not change the timeout of an existing element, and deleting a missing one fails,
-    // so add it, delete it and add it again.
+    // Adding an existing element does not change its timeout, and deleting a missing one fails.
     let script = format!(
         "add element inet fastpath {set} {{ {element} }}\n\
          delete element inet fastpath {set} {{ {address} }}\n\
@@ -55,25 +46,22 @@ pub async fn block(nft: &impl Nft, block: &BlockElement) -> Result<(), BlockErro
         address = block.source.brief()
     );
     match nft.run(&script).await {
-        Err(NftError::Refused(words)) if words.contains(TOO_MANY) => {
+        Err(NftError::Refused(text)) if text.contains(TOO_MANY) => {
             Err(BlockError::Full(block.source))
         }
-        Err(NftError::Refused(words)) if words.contains(NOT_THERE) => Err(BlockError::NoSet(set)),
+        Err(NftError::Refused(text)) if text.contains(NOT_THERE) => Err(BlockError::NoSet(set)),
         other => other.map_err(BlockError::Nft),
     }
 }
 
 /// Releases a source; returns false if it was not blocked.
-///
-/// # Errors
-/// Fails if nft cannot be run or refuses for another reason.
 pub async fn release(nft: &impl Nft, source: Network) -> Result<bool, BlockError> {
     let set = set_of(source.address);
     let script = format!("delete element inet fastpath {set} {{ {} }}\n", source.brief());
     match nft.run(&script).await {
         Ok(()) => Ok(true),
-        Err(NftError::Refused(words))
-            if [NOT_THERE, NO_ELEMENT].iter().any(|text| words.contains(text)) =>
+        Err(NftError::Refused(text))
+            if [NOT_THERE, NO_ELEMENT].iter().any(|known| text.contains(known)) =>
         {
             Ok(false)
         }
@@ -81,10 +69,10 @@ pub async fn release(nft: &impl Nft, source: Network) -> Result<bool, BlockError
     }
 }
 
-/// Error of the kernel for a full set (`ENFILE`).
+/// Kernel error for a full set (`ENFILE`).
 const TOO_MANY: &str = "Too many open files";
 
-/// Error of nft itself for a missing element of an interval set.
+/// nft's error for a missing element of an interval set.
 const NO_ELEMENT: &str = "element does not exist";
 
 pub(crate) const SETS: [(&str, &str); 2] = [("blocked4", "ipv4_addr"), ("blocked6", "ipv6_addr")];
@@ -93,10 +81,9 @@ pub(crate) fn set_of(address: IpAddr) -> &'static str {
     SETS[usize::from(address.is_ipv6())].0
 }
 
-/// Formats the element of a set, with the remaining time.
 pub(crate) fn element(block: &BlockElement) -> String {
     let BlockElement { source, seconds, left, comment } = block;
-    // nft accepts neither a timeout of 0 nor more remaining time than the timeout.
+    // nft rejects a timeout of 0, and a remaining time beyond the timeout.
     let seconds = (*seconds).max(1);
     let left = (*left).clamp(1, seconds);
     let expires = if left == seconds { String::new() } else { format!(" expires {left}s") };
@@ -105,7 +92,7 @@ pub(crate) fn element(block: &BlockElement) -> String {
     format!("{} timeout {seconds}s{expires}{comment}", source.brief())
 }
 
-/// Replaces characters that nft cannot quote (it has no escapes), and truncates to 64 bytes.
+/// Replaces characters that nft cannot quote, and truncates to 64 bytes.
 fn printable(text: &str) -> String {
     let mut kept = String::new();
     for c in text.chars() {

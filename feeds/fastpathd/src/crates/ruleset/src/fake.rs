@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! A fake nft for the tests, which understands the scripts of this crate and holds one table.
+//! A fake nft for the tests, which holds one table and parses the scripts of this crate.
 
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
@@ -14,19 +14,16 @@ struct Table {
     offload: bool,
     /// Chain and comment of each rule.
     comments: Vec<(String, String)>,
-    /// Names of the sets.
     sets: BTreeSet<String>,
-    /// Elements of sets as written, by set and address.
+    /// Element text by set and address.
     elements: BTreeMap<(String, String), String>,
     /// The router's addresses as device and MAC.
     own: BTreeSet<(String, String)>,
-    /// Devices of each ingress chain.
     hooked: BTreeMap<String, BTreeSet<String>>,
 }
 
 impl Table {
-    /// Like the kernel, accepts an existing element of the router's addresses, but refuses to
-    /// delete a missing one.
+    /// Changes elements of the set `own`; deleting a missing element fails, as in the kernel.
     fn change_own(&mut self, verb: &str, line: &str) -> Result<(), NftError> {
         let list = line.split_once("{ ").unwrap().1.trim_end_matches(" }");
         for element in list.split(", ") {
@@ -41,7 +38,7 @@ impl Table {
         Ok(())
     }
 
-    /// Changes the devices of an ingress chain, which `line` has in quotes.
+    /// Changes the devices of an ingress chain to the quoted names in `line`.
     fn hook(&mut self, verb: &str, chain: &str, line: &str) -> Result<(), NftError> {
         let hooked = self.hooked.entry(chain.to_owned()).or_default();
         for device in line.split('"').skip(1).step_by(2) {
@@ -100,23 +97,19 @@ fn printed(element: &str) -> Value {
 #[derive(Debug, Default)]
 pub(crate) struct FakeNft {
     table: RefCell<Option<Table>>,
-    /// Devices of the machine besides `lo`.
+    /// Devices except `lo`.
     pub(crate) machine: RefCell<BTreeSet<String>>,
-    /// True if the kernel lacks flowtables.
     pub(crate) without_flowtables: Cell<bool>,
-    /// True if the kernel lacks queues.
     pub(crate) without_queues: Cell<bool>,
-    /// Number of next runs to refuse although the check succeeds.
+    /// Runs to refuse after a successful check.
     pub(crate) refuse_runs: Cell<usize>,
-    /// Number of next runs that lose the last rule.
+    /// Runs that lose the last rule.
     pub(crate) lose_a_rule: Cell<usize>,
-    /// True if the listing after the next run fails.
+    /// Fails the listing after the next run.
     pub(crate) loses_listing: Cell<bool>,
-    /// True if nft cannot be started.
     pub(crate) broken: Cell<bool>,
-    /// True if nft prints flags of flowtables, as newer versions may.
+    /// Prints the flowtable's flags, as newer versions may.
     pub(crate) prints_flags: Cell<bool>,
-    /// Scripts that were run.
     pub(crate) ran: RefCell<Vec<String>>,
 }
 
@@ -127,7 +120,6 @@ impl FakeNft {
         fake
     }
 
-    /// Unplugs a device, which the kernel removes from the flowtable and the chains by itself.
     pub(crate) fn unplug(&self, device: &str) {
         self.machine.borrow_mut().remove(device);
         if let Some(table) = self.table.borrow_mut().as_mut() {
@@ -138,7 +130,6 @@ impl FakeNft {
         }
     }
 
-    /// Returns the router's addresses, and the devices of each ingress chain.
     pub(crate) fn own(&self) -> (Vec<String>, Vec<Vec<String>>) {
         let table = self.table.borrow().clone().unwrap_or_default();
         let own = table.own.into_iter().map(|(device, mac)| format!("{device} {mac}")).collect();
@@ -146,7 +137,6 @@ impl FakeNft {
         (own, hooked)
     }
 
-    /// Flushes all tables, as another program might.
     pub(crate) fn flush(&self) {
         *self.table.borrow_mut() = None;
     }

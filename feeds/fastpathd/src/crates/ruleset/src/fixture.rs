@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Inspection with the default settings, for the tests.
+//! Test fixture: inspection with the default settings.
 
 use model::{Action, Gate, Spread};
 

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! Finds rules of other tables that act on each packet: limits, quotas, marks, header changes,
 //! queues, and everything not known to be harmless. Flows with packets that reach such a rule stay
-//! on the slow path. Parses `nft -j list ruleset`; `foreign/matches.rs` judges matches, and
-//! `foreign/walk.rs` jumps and verdicts.
+//! on the slow path.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -20,26 +19,34 @@ use matches::{Elements, SetInfo};
 use values::is_harmless_of_elements;
 use walk::{Draft, Found, Walk};
 
-/// Limit of steps of one chain that are written as rules. A longer chain excludes all of its flows.
+/// Limit of steps per chain; a longer chain excludes all of its flows.
 const MAX_STEPS: usize = 128;
-// Limits of named sets that are read for one listing, and of their elements. Conditions on other
-// sets are left out.
+// Limits of named sets to read, and of elements per set. Conditions on other sets are omitted.
 const MAX_SETS: usize = 16;
 const MAX_ELEMENTS: usize = 256;
 
-/// Name of a chain or set: family, table, name.
+/// Family, table and name of a chain or set.
 type Name = (String, String, String);
 
-/// Hook of a base chain.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Place {
-    /// A hook of IP. `stage` determines the addresses there, `None` if the order of chains does.
+    /// A hook of IP. `stage` determines the addresses there; `None` if the chain order decides.
     /// `tracked` chains run after conntrack, `behind` chains after the chain that offloads.
-    Ip { stage: Option<NatStage>, prerouting: bool, tracked: bool, behind: bool },
+    Ip {
+        stage: Option<NatStage>,
+        prerouting: bool,
+        tracked: bool,
+        behind: bool,
+    },
     /// Ingress or egress of devices. `early` chains run before the flowtable's hook.
-    Devices { names: Vec<String>, leaving: bool, early: bool },
-    /// A hook of a bridge.
-    Bridge { leaving: bool },
+    Devices {
+        names: Vec<String>,
+        leaving: bool,
+        early: bool,
+    },
+    Bridge {
+        leaving: bool,
+    },
 }
 
 impl Place {
@@ -47,7 +54,7 @@ impl Place {
         matches!(self, Self::Ip { prerouting: true, .. })
     }
 
-    /// Reports whether packets are recorded as passed, and add their flow, before they are dropped.
+    /// Reports whether the chain runs after packets are recorded as passed and add their flow.
     fn is_behind(&self) -> bool {
         match self {
             Self::Ip { behind, .. } => *behind,
@@ -56,58 +63,52 @@ impl Place {
     }
 }
 
-/// When a rule acts on packets of flows that would be offloaded.
+/// Condition under which a rule acts on packets that would be offloaded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Acts {
     Always,
-    /// The rule acts only with queues: it sets marks for routing, and offloaded flows keep routes.
+    /// Sets marks: acts only with queueing disciplines, because offloaded flows keep their routes.
     WithQueues,
-    /// The rule acts unless `slow_packets` covers the packets that the queue's program reads.
+    /// Queues packets: acts unless `slow_packets` covers the packets that the program reads.
     UnlessFirstPackets,
 }
 
-/// A base chain with rules that act on each packet.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Chain {
     place: Place,
     steps: Vec<(Step, Acts)>,
 }
 
-/// Rules of other programs that act on each packet.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ForeignRules {
     chains: Vec<Chain>,
-    /// Named sets that these chains look up.
     sets: BTreeSet<Name>,
 }
 
-/// Facts about the machine that decide whether a rule acts on offloaded packets.
+/// State of the machine that decides whether rules act on offloaded packets.
 #[expect(missing_debug_implementations, reason = "it borrows a function")]
 pub struct Surroundings<'a> {
-    /// Returns the layer 3 devices with packets that pass this device.
+    /// Returns the layer 3 devices above a device.
     pub above: &'a dyn Fn(&str) -> BTreeSet<String>,
     /// Layer 3 devices over bridges.
     pub bridged: BTreeSet<String>,
-    /// Devices of a software flowtable, which keeps their early ingress chains and their egress
-    /// chains in the path. Packets in hardware skip them.
+    /// Devices of a software flowtable. Its packets still pass the early ingress chains and the
+    /// egress chains of these devices; packets offloaded in hardware skip them.
     pub flowtable: &'a BTreeSet<String>,
-    /// True if another program has configured queues, which may depend on marks.
+    /// Another program has configured queueing disciplines, which may depend on marks.
     pub queues: bool,
-    /// True if `slow_packets` is set, which covers the packets that programs in queues read.
+    /// `slow_packets` is set, which covers the packets that programs read from queues.
     pub first_packets: bool,
 }
 
 impl ForeignRules {
-    /// Reads the kernel's rules, without sets that the judgement does not need.
-    ///
-    /// # Errors
-    /// Fails if nft cannot list the rules.
+    /// Reads the kernel's rules and the sets that they look up.
     pub async fn read(nft: &NftCommand) -> Result<Self, NftError> {
         let mut listing = nft.ruleset().await?;
         let rules = Self::parse(&listing);
         let mut found = BTreeMap::new();
         for name in rules.sets.iter().take(MAX_SETS) {
-            // Skip a set that was removed meanwhile; its removal is reported as a change.
+            // A set removed meanwhile is reported as a change.
             if let Ok(set) = nft.set(&name.0, &name.1, &name.2).await {
                 found.insert(name.clone(), set);
             }
@@ -124,7 +125,7 @@ impl ForeignRules {
         Ok(Self::parse(&listing))
     }
 
-    /// Reports whether a change of elements may change the judgement.
+    /// Reports whether a change of set elements may change the result.
     #[must_use]
     pub fn look_up_sets(&self) -> bool {
         !self.sets.is_empty()
@@ -159,7 +160,7 @@ impl ForeignRules {
         read
     }
 
-    /// Returns the chains that keep flows on the slow path.
+    /// Returns the chains with rules that keep flows on the slow path.
     #[must_use]
     pub fn packet_chains(&self, around: &Surroundings<'_>) -> Vec<PacketChain> {
         self.chains.iter().filter_map(|chain| chain.resolve(around)).collect()
@@ -174,9 +175,9 @@ impl Chain {
                 .then_some(Condition { test: Test::Device { leaving, names }, holds: true })
         };
         let (stage, entry) = match &self.place {
-            // Conditions on addresses are left out if the stage is unknown.
+            // If the stage is unknown, the walk has omitted conditions on addresses.
             Place::Ip { stage, .. } => (stage.unwrap_or(NatStage::Between), None),
-            // The devices that match a wildcard are not known, so the chain applies to all.
+            // The devices of a wildcard are unknown, so the chain applies to all.
             Place::Devices { names, leaving, .. } if names.iter().any(|n| n.contains('*')) => {
                 (if *leaving { NatStage::After } else { NatStage::Before }, None)
             }
@@ -219,13 +220,12 @@ fn writable(name: &str) -> bool {
     config::is_device_name(name)
 }
 
-/// Drops steps after the last one that reaches a rule.
+/// Removes the steps after the last one that reaches a rule.
 fn trim<T>(steps: &mut Vec<T>, outcome: impl Fn(&T) -> &Outcome) {
     let last = steps.iter().rposition(|step| matches!(outcome(step), Outcome::Reaches(_)));
     steps.truncate(last.map_or(0, |at| at + 1));
 }
 
-/// Returns the steps of a chain; `None` if no rule in it acts on each packet.
 fn steps(drafts: Vec<Draft>) -> Option<Vec<(Step, Acts)>> {
     let mut steps: Vec<(Step, Acts)> = Vec::new();
     for draft in drafts {
@@ -245,8 +245,8 @@ fn steps(drafts: Vec<Draft>) -> Option<Vec<(Step, Acts)>> {
     (!steps.is_empty()).then_some(steps)
 }
 
-/// Returns where packets of forwarded connections pass the chain; `None` if they do not, or only
-/// the first packet of each does.
+/// Returns where packets of forwarded connections pass the chain. `None` if only first packets or
+/// no packets pass it.
 fn place(chain: &Value) -> Option<Place> {
     const DESTINATION_NAT: i64 = -100;
     const SOURCE_NAT: i64 = 100;
@@ -291,7 +291,7 @@ fn place(chain: &Value) -> Option<Place> {
     }
 }
 
-/// Returns sets that packets fill. nft 1.1 does not print their flag as JSON.
+/// Returns the sets with elements that rules add. nft 1.1 does not print their flag as JSON.
 fn filled<'a>(rules: impl Iterator<Item = &'a Value>) -> BTreeSet<Name> {
     let mut filled = BTreeSet::new();
     for rule in rules {

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Parses `nft -j list table inet fastpath` and compares it with a plan: offload flag, devices,
-//! comments of rules, gates. Also reads counters and blocks.
+//! Parses `nft -j list table inet fastpath` and compares it with a plan.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,7 +11,7 @@ use crate::plan::Plan;
 use crate::render::own;
 use crate::rules::{OWN, comments, is_gate};
 
-/// A named counter, counting since the table was applied.
+/// A named counter; 0 when the table is applied.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Counter {
     pub packets: u64,
@@ -20,28 +19,25 @@ pub struct Counter {
     pub bytes: u64,
 }
 
-/// Our table in the kernel.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct InForce {
-    /// Handle of the table, 0 without a table. The kernel assigns ascending handles.
+    /// Handle of the table, 0 without a table; ascending.
     pub table: u64,
-    /// Devices of the flowtable.
     pub devices: BTreeSet<String>,
-    /// The router's addresses by device.
     pub own: BTreeSet<(String, String)>,
-    /// True with `flags offload`; `None` if this nft does not print the flags.
+    /// `flags offload` is set; `None` if nft does not print the flags.
     pub hardware: Option<bool>,
-    /// Comments of the rules by chain, in order. A chain without rules is left out.
+    /// Comments of the rules by chain, in order; omits chains without rules.
     pub rules: BTreeMap<String, Vec<String>>,
-    /// Named counters: `inspected`, `uninspected`, `refused`, `bypassed` and `spent` with
-    /// inspection, `blocked` with blocks.
+    /// With inspection `inspected`, `uninspected`, `refused`, `bypassed` and `spent`, with blocks
+    /// `blocked`.
     pub counters: BTreeMap<String, Counter>,
     /// Blocked sources; `None` if the table has no sets for them.
     pub blocks: Option<Vec<BlockElement>>,
 }
 
 impl InForce {
-    /// Parses a listing. Missing objects stay empty and then match no plan.
+    /// Parses a listing; missing objects are empty and match no plan.
     #[must_use]
     pub fn parse(listing: &Value) -> Self {
         let mut found = Self::default();
@@ -77,20 +73,17 @@ impl InForce {
         found
     }
 
-    /// Reports whether the table is as planned.
     #[must_use]
     pub fn matches(&self, plan: &Plan) -> bool {
         self.differs(plan).is_none()
     }
 
-    /// Returns the difference from the plan as text.
     pub(crate) fn differs(&self, plan: &Plan) -> Option<String> {
-        self.differs_for_good(plan)
+        self.rules_differ(plan)
             .or_else(|| self.gate_differs(plan))
             .or_else(|| self.devices_differ(plan))
     }
 
-    /// Returns a difference in the devices, or in the router's addresses behind them.
     pub(crate) fn devices_differ(&self, plan: &Plan) -> Option<String> {
         let names = |set: &BTreeSet<String>| set.iter().cloned().collect::<Vec<_>>().join(", ");
         if self.devices != plan.devices {
@@ -101,15 +94,14 @@ impl InForce {
         (have != want).then(|| format!("the router's addresses are {have:?} instead of {want:?}"))
     }
 
-    /// Returns the devices of the chains around the flowtable. The kernel removes missing devices
-    /// from these chains, as it does from the flowtable.
+    /// Returns the devices of the ingress chains. The kernel removes missing devices from them.
     pub(crate) fn guarded(&self) -> BTreeSet<&str> {
         let devices = self.own.iter().map(|(device, _)| device);
         devices.filter(|device| self.devices.contains(*device)).map(String::as_str).collect()
     }
 
-    /// Returns a difference that needs a new table, other than in devices and gates.
-    pub(crate) fn differs_for_good(&self, plan: &Plan) -> Option<String> {
+    /// Returns a difference other than in devices and gates, which needs a new table.
+    pub(crate) fn rules_differ(&self, plan: &Plan) -> Option<String> {
         if self.hardware.is_some_and(|hardware| hardware != plan.hardware) {
             return Some("its offload flag is not as planned".to_owned());
         }
@@ -118,7 +110,6 @@ impl InForce {
         others.find_map(|(chain, want)| self.chain_differs(chain, want))
     }
 
-    /// Returns a difference in the gates.
     pub(crate) fn gate_differs(&self, plan: &Plan) -> Option<String> {
         let want = comments(plan);
         let mut gates = want.iter().filter(|(chain, _)| is_gate(chain));
@@ -141,8 +132,8 @@ fn is_ours(set: &Value) -> bool {
     SETS.iter().any(|(name, _)| *name == text(set, "name"))
 }
 
-/// Parses an element of a set. nft prints an element without timeout and comment as its address;
-/// such an element is not ours.
+/// Parses an element of a set. nft prints an element without timeout and comment as an address;
+/// such elements belong to other programs.
 fn element(element: &Value) -> Option<BlockElement> {
     let element = element.get("elem")?;
     let seconds = |key| number(element, key).try_into().unwrap_or(u32::MAX);

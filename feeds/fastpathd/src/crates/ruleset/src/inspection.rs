@@ -1,41 +1,36 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Parameters of the inspection rules. `rules/inspect.rs` has the rules, crate `ips` the options
-//! (`settings.rs`).
+//! Parameters of the inspection rules (`rules/inspect.rs`).
 
 use config::Network;
 use model::{Action, DevicePolicy, Gate, Spread};
 
 use crate::marks::Marks;
 
-/// Queues for packets to inspect.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Queues {
-    /// Number of the first queue.
     pub first: u16,
-    /// Number of queues, each with a worker of Suricata; 0 counts as 1.
+    /// Number of queues, one per worker of Suricata; 0 counts as 1.
     pub count: u16,
-    /// How packets are distributed over the queues.
     pub spread: Spread,
 }
 
 impl Queues {
-    /// Returns the number of the last queue. The kernel has 65,536 queues; more are left out.
+    /// Returns the number of the last queue, at most 65,535 (the kernel's limit).
     #[must_use]
     pub fn last(self) -> u16 {
         self.first.saturating_add(self.count.saturating_sub(1))
     }
 
-    /// Returns the queue after the others, for connections beyond the limit of their source.
+    /// Returns the next queue, for connections beyond the limit of their source.
     pub(crate) fn excess(self) -> Self {
         Self { first: self.last().saturating_add(1), count: 1, ..self }
     }
 }
 
-/// Parameters of the inspection rules.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct InspectionRules {
     pub marks: Marks,
-    /// True if packets pass while no program reads a queue; otherwise they are dropped.
+    /// Packets pass while no program reads a queue; otherwise the kernel drops them.
     pub fail_open: bool,
     /// Action for connections that no policy matches.
     pub default: Action,
@@ -48,25 +43,24 @@ pub struct InspectionRules {
     /// Packets of a connection after which inspection ends; 0 means no limit.
     pub budget_packets: u64,
     pub queues: Queues,
-    /// Action for packets to inspect.
     pub gate: Gate,
 }
 
 impl InspectionRules {
-    /// Returns the exempt networks of a family, without networks that lie in others: nft refuses a
-    /// set with overlapping elements.
+    /// Returns the exempt networks of a family without nested ones, because nft rejects a set with
+    /// overlapping elements.
     pub(crate) fn exempt_of(&self, ipv4: bool) -> Vec<Network> {
         let mut networks: Vec<Network> =
             self.exempt.iter().copied().filter(|n| n.address.is_ipv4() == ipv4).collect();
         networks.sort_by_key(|network| (network.prefix, network.address));
-        let mut apart: Vec<Network> = Vec::new();
+        let mut disjoint: Vec<Network> = Vec::new();
         for network in networks {
-            if !apart.iter().any(|wider| wider.contains(network.address)) {
-                apart.push(network);
+            if !disjoint.iter().any(|wider| wider.contains(network.address)) {
+                disjoint.push(network);
             }
         }
-        apart.sort_by_key(|network| network.address);
-        apart
+        disjoint.sort_by_key(|network| network.address);
+        disjoint
     }
 }
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! Turns `/etc/config/fastpath` into `table inet fastpath`.
 //!
-//! [`Settings`] hold the configuration, a [`Plan`] resolves them to the devices of this machine,
-//! [`render`] writes it as an nft script, and [`apply`] runs that in one transaction and compares
-//! the result. With [`InspectionRules`], packets pass Suricata before their connection is
-//! offloaded. [`block`] and [`release`] change the sources with packets to drop.
+//! [`plan()`] resolves [`Settings`] to the devices of this machine, [`render`] formats the [`Plan`]
+//! as an nft script, and [`apply`] runs the script in one transaction and verifies the result. With
+//! [`InspectionRules`], packets pass Suricata before their connection is offloaded. [`block`] and
+//! [`release`] change the blocked sources.
 
 mod apply;
 mod block;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Assigns the bits of `mark_mask` on packets and connections: bypass (the highest), spent (the
-//! lowest) and passed (two between).
+//! Assigns the bits of `mark_mask` on packets and connections.
 
-/// Our bits of the packet mark and of the connection mark.
+/// fastpath's bits of the packet mark and of the connection mark: the highest is bypass, the lowest
+/// spent, two between are passed.
 ///
 /// | bit | on a connection | on a packet |
 /// | --- | --- | --- |
@@ -10,21 +10,20 @@
 /// | spent | the inspection budget is spent | the packet needs no inspection |
 /// | passed | one bit per direction: a packet has passed all rules | – |
 ///
-/// A packet with both bypass and spent passes an open gate uninspected. Packets have these bits
-/// only between the chains `ips` and `fastpath`, which clears them.
+/// A packet with bypass and spent passes an open gate uninspected. Packets have these bits only
+/// between the chains `ips` and `fastpath`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Marks {
     mask: u32,
 }
 
 impl Marks {
-    /// Returns the marks within these bits; `None` if there are fewer than two.
+    /// Assigns the bits of a mask; `None` if it has fewer than two.
     #[must_use]
     pub fn within(mask: u32) -> Option<Self> {
         (mask.count_ones() >= 2).then_some(Self { mask })
     }
 
-    /// Returns all of our bits.
     #[must_use]
     pub fn mask(self) -> u32 {
         self.mask
@@ -36,13 +35,12 @@ impl Marks {
         1 << self.mask.ilog2()
     }
 
-    /// Returns the lowest bit of the mask.
     #[must_use]
     pub fn spent(self) -> u32 {
         1 << self.mask.trailing_zeros()
     }
 
-    /// Returns the bits for packets from and to the initiator; `None` with fewer than four bits.
+    /// Returns the bits for the original and the reply direction; `None` with fewer than four bits.
     #[must_use]
     pub fn passed(self) -> Option<[u32; 2]> {
         let lowest = |mask: u32| mask & mask.wrapping_neg();
@@ -51,7 +49,7 @@ impl Marks {
         (reply != 0).then_some([original, reply])
     }
 
-    /// Returns the bits that end inspection: a connection's mark needs only one of them.
+    /// Returns the bits that end inspection; one of them is enough.
     #[must_use]
     pub fn done(self) -> u32 {
         self.bypass() | self.spent()

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Runs nft with a timeout to check, apply and list rules. A trait allows a fake in tests.
+//! Runs nft with a timeout. Tests replace it through the trait.
 
 use std::future::Future;
 use std::io;
@@ -12,46 +12,39 @@ use thiserror::Error;
 use tokio::io::AsyncWriteExt;
 use tokio::process::Command;
 
-/// Errors of nft.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum NftError {
     /// nft could not be started, or its input or output failed.
     #[error("running {program}: {cause}")]
-    Run {
-        program: String,
-        /// Error of the system.
-        cause: String,
-    },
-    /// nft refused with this text; the kernel's rules are unchanged.
+    Run { program: String, cause: String },
+    /// nft's message; the kernel's rules are unchanged.
     #[error("{0}")]
     Refused(String),
-    /// nft did not end in time and was killed.
+    /// nft exceeded its time limit and was killed.
     #[error("it did not end within {0:?}")]
     Timeout(Duration),
-    /// A signal ended nft, perhaps because memory was low.
+    /// A signal killed nft, perhaps because memory was low.
     #[error("it was {0}")]
     Killed(String),
     #[error("its answer: {0}")]
     Answer(String),
 }
 
-/// Operations of nft that this crate needs.
 pub trait Nft {
-    /// Checks a script against the kernel without changing anything (`nft -c -f -`).
+    /// Checks a script without applying it (`nft -c -f -`).
     fn check(&self, script: &str) -> impl Future<Output = Result<(), NftError>>;
     /// Runs a script as one transaction (`nft -f -`).
     fn run(&self, script: &str) -> impl Future<Output = Result<(), NftError>>;
-    /// Returns our table as `nft -j` prints it; `None` if it does not exist.
+    /// Returns table `inet fastpath` as JSON (`nft -j`); `None` if it does not exist.
     fn list(&self) -> impl Future<Output = Result<Option<Value>, NftError>>;
 }
 
-/// Runs the real nft, or another program with the same arguments.
 #[derive(Debug, Clone)]
 pub struct NftCommand {
-    /// Program to run, `nft` by default.
+    /// `nft` by default.
     pub program: PathBuf,
-    /// Time limit of a call, 10 s by default.
+    /// 10 s by default.
     pub timeout: Duration,
 }
 
@@ -62,18 +55,15 @@ impl Default for NftCommand {
 }
 
 impl NftCommand {
-    /// Returns the output as JSON.
     async fn ask(&self, args: &[&str]) -> Result<Value, NftError> {
         let value = serde_json::from_slice(&self.call(args, "").await?.stdout);
         value.map_err(|error| NftError::Answer(error.to_string()))
     }
 
-    /// Lists all rules, without the elements of named sets.
     pub(crate) async fn ruleset(&self) -> Result<Value, NftError> {
         self.ask(&["-j", "-t", "list", "ruleset"]).await
     }
 
-    /// Lists the elements of a set.
     pub(crate) async fn set(
         &self,
         family: &str,
@@ -104,10 +94,10 @@ impl NftCommand {
 
     async fn call_unbounded(&self, args: &[&str], input: &str) -> io::Result<Output> {
         let mut program = Program::new(&self.program);
-        // nft changes the kernel's rules, and its input comes from this crate.
+        // nft needs `CAP_NET_ADMIN`; its input comes from this crate.
         launch::with_net_admin(program.args(args));
         let mut child = Command::from(program)
-            // Messages are compared and shown, so they must be in one language.
+            // Messages are compared with English text.
             .env("LC_ALL", "C")
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
@@ -117,7 +107,7 @@ impl NftCommand {
         let stdin = child.stdin.take();
         let feed = async {
             if let Some(mut stdin) = stdin {
-                // nft may exit before it has read everything; its output states the reason.
+                // Ignore the error: nft may exit early, and its output states the reason.
                 let _ = stdin.write_all(input.as_bytes()).await;
             }
         };
@@ -134,7 +124,7 @@ fn message(output: &Output) -> String {
     launch::ended(output.status, &String::from_utf8_lossy(&output.stderr))
 }
 
-/// Error of the kernel for a missing table or device.
+/// Kernel error for a missing table or device.
 pub(crate) const NOT_THERE: &str = "No such file or directory";
 
 impl Nft for NftCommand {
@@ -148,7 +138,7 @@ impl Nft for NftCommand {
 
     async fn list(&self) -> Result<Option<Value>, NftError> {
         match self.ask(&["-j", "list", "table", "inet", "fastpath"]).await {
-            Err(NftError::Refused(words)) if words.contains(NOT_THERE) => Ok(None),
+            Err(NftError::Refused(text)) if text.contains(NOT_THERE) => Ok(None),
             answer => answer.map(Some),
         }
     }

@@ -1,36 +1,32 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Section `policy` of `/etc/config/fastpath`: parses it, reports unknown zones, and resolves zones
-//! and VLANs to devices.
+//! Section `policy` of `/etc/config/fastpath`: parsing, unknown zones, and the devices of zones and
+//! VLANs.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use config::{Fault, Problem, Section, is_device_name, label, number_in, switch};
 use model::{Action, DevicePolicy};
 
-/// A section `policy`: the action for connections that match all given conditions.
+/// Action for connections that match all given conditions.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
 pub struct Policy {
-    /// Name of the section in errors: `guests` or `@policy[0]`.
+    /// Section name in errors: `guests` or `@policy[0]`.
     pub section: String,
-    /// UCI's name of the section, for changes.
+    /// UCI section name, for changes.
     pub id: String,
-    /// A disabled policy is kept only for the page.
+    /// Disabled policies are kept for the page.
     pub enabled: bool,
-    /// Configured name; may be empty.
+    /// May be empty.
     pub name: String,
-    /// Firewall zone of the initiator.
+    /// Firewall zone of the initiator; `None` for any.
     pub src: Option<String>,
-    /// Firewall zone of the responder.
     pub dest: Option<String>,
-    /// VLAN of the initiator.
     pub src_vlan: Option<u16>,
-    /// VLAN of the responder.
     pub dest_vlan: Option<u16>,
     pub action: Action,
 }
 
 impl Policy {
-    /// Reads a section; `None` if it is invalid.
     pub(crate) fn read(section: &mut Section<'_>) -> Option<Self> {
         let policy = Self {
             section: section.label().to_owned(),
@@ -63,7 +59,6 @@ impl Policy {
         [("src", &self.src), ("dest", &self.dest)].into_iter().filter_map(unknown).collect()
     }
 
-    /// Resolves the policy to the present devices.
     #[must_use]
     pub fn on(&self, segments: &Segments) -> DevicePolicy {
         DevicePolicy {
@@ -75,7 +70,7 @@ impl Policy {
     }
 }
 
-/// Parses a zone; `None` stands for any zone (`*` in fw4).
+/// Parses a zone; `None` for `*` (any zone, as in fw4).
 fn zone(text: &str) -> Result<Option<String>, Fault> {
     if text == "*" { Ok(None) } else { label(text).map(Some) }
 }
@@ -85,17 +80,16 @@ fn vlan(text: &str) -> Result<u16, Fault> {
     u16::try_from(number).map_err(|_| Fault::VlanRange)
 }
 
-/// Layer 3 devices (as in routes: `br-lan.20`, `pppoe-wan`) of each firewall zone and VLAN.
+/// Layer 3 devices (`br-lan.20`, `pppoe-wan`) by firewall zone and VLAN.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Segments {
-    /// Devices of every firewall zone, perhaps none.
+    /// All firewall zones, including zones without devices.
     pub zones: BTreeMap<String, BTreeSet<String>>,
-    /// Devices of every VLAN that has devices.
     pub vlans: BTreeMap<u16, BTreeSet<String>>,
 }
 
 impl Segments {
-    /// Returns the devices in the zone and in the VLAN; `None` for any device, if neither is given.
+    /// Returns the devices in both the zone and the VLAN; `None` if neither is given.
     fn devices(&self, zone: Option<&str>, vlan: Option<u16>) -> Option<BTreeSet<String>> {
         let zone = zone.map(|zone| self.zones.get(zone).cloned().unwrap_or_default());
         let vlan = vlan.map(|vlan| self.vlans.get(&vlan).cloned().unwrap_or_default());

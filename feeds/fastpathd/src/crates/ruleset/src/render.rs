@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! Renders a plan as nft scripts: the whole table, only gates or devices, removal, probes.
-//! `rules.rs` has the chains and rules.
+//! `rules.rs` defines the chains and rules.
 //!
-//! Only checked names, addresses and numbers get into the text, so the configuration cannot inject
-//! statements. Every object has a comment, except the flowtable, where nft allows none.
+//! Scripts contain only validated names, addresses and numbers, so the configuration cannot inject
+//! statements.
 
 use std::collections::BTreeSet;
 use std::fmt::Write;
@@ -19,8 +19,8 @@ use crate::rules::{
 
 const REMOVE: &str = "add table inet fastpath\ndelete table inet fastpath\n";
 
-/// Renders the whole table, replaced in one transaction. The blocks with the most time left are
-/// kept, up to the plan's limit. Without a table in the plan, the result equals [`render_remove`].
+/// Renders a script that replaces the whole table in one transaction, with the blocks that last
+/// longest up to the plan's limit. Equals [`render_remove`] if the plan needs no table.
 #[must_use]
 pub fn render(plan: &Plan, blocks: &[BlockElement]) -> String {
     let mut text = render_remove();
@@ -74,13 +74,11 @@ pub fn render(plan: &Plan, blocks: &[BlockElement]) -> String {
     text
 }
 
-/// Renders a script that removes our table, whether it exists or not.
 #[must_use]
 pub fn render_remove() -> String {
     REMOVE.to_owned()
 }
 
-/// Renders a script that replaces only the gates of the existing table.
 pub(crate) fn render_gate(inspection: &InspectionRules) -> String {
     let replaced = gates(inspection).map(|(chain, rule)| {
         let (text, comment) = (rule.text, rule.comment);
@@ -92,19 +90,19 @@ pub(crate) fn render_gate(inspection: &InspectionRules) -> String {
     replaced.concat()
 }
 
-/// Renders a script that changes the devices of the existing flowtable, and the router's addresses
-/// behind them, so that flows over the others stay offloaded. The flags must be those of the
-/// flowtable: the kernel refuses an update that differs.
+/// Renders a script that changes the devices of the existing flowtable and the router's addresses
+/// behind them; flows over other devices remain offloaded. The kernel rejects flags that differ
+/// from the flowtable's.
 pub(crate) fn render_devices(plan: &Plan, have: &InForce) -> String {
     let mut text = String::new();
     let guarded: BTreeSet<&str> = plan.guarded().map(|(device, _)| device).collect();
-    let (own, hidden) = (own(plan), have.guarded());
+    let (own, have_guarded) = (own(plan), have.guarded());
     let add = plan.devices.difference(&have.devices);
     let take = have.devices.difference(&plan.devices);
     let [add, take] = [add, take].map(|found| found.map(String::as_str).collect::<BTreeSet<_>>());
     let changes = [
-        ("add", add, &guarded - &hidden, &own - &have.own),
-        ("delete", take, &hidden - &guarded, &have.own - &own),
+        ("add", add, &guarded - &have_guarded, &own - &have.own),
+        ("delete", take, &have_guarded - &guarded, &have.own - &own),
     ];
     for (verb, listed, guarded, own) in changes {
         if !listed.is_empty() {
@@ -124,20 +122,20 @@ pub(crate) fn render_devices(plan: &Plan, have: &InForce) -> String {
     text
 }
 
-/// Renders a table of another name with only this flowtable. Checking it shows whether the kernel
-/// accepts the device.
+/// Renders a separate table with only this flowtable, to check whether the kernel accepts the
+/// device.
 pub(crate) fn render_probe(device: &str, hardware: bool) -> String {
     let body = flowtable("\t\t", BTreeSet::from([device]), hardware);
     format!("table inet fastpath_probe {{\n\tflowtable ft {{\n{body}\t}}\n}}\n")
 }
 
-/// Renders a table of another name with only a queue. Checking it shows if the kernel has queues.
+/// Renders a separate table with only a queue, to check whether the kernel supports queues.
 pub(crate) fn render_queue_probe() -> String {
     "table inet fastpath_probe {\n\tchain c {\n\t\tqueue to 0\n\t}\n}\n".to_owned()
 }
 
-/// Renders a set of connections that wait for a packet of the other direction. A full set only
-/// delays offloading; its listing has half a megabyte.
+/// Renders a set of connections that have passed in one direction. A full set only delays
+/// offloading; its listing has 0.5 MB.
 fn passed_set(name: &str) -> String {
     format!(
         "\tset {name} {{\n\t\ttypeof ct id\n\t\tsize 8192\n\t\tflags dynamic,timeout\n\
@@ -146,7 +144,7 @@ fn passed_set(name: &str) -> String {
 }
 
 /// Renders a set of tuples of recently ended connections, kept longer than their flowtable entries.
-/// A full set records no more tuples; a connection that reuses one may stall.
+/// If the set is full, a connection that reuses a tuple may stall.
 fn ended_set(name: &str, header: &str) -> String {
     let tuple = ended_tuple(header);
     format!(
@@ -155,8 +153,8 @@ fn ended_set(name: &str, header: &str) -> String {
     )
 }
 
-/// Renders a set of connections with packet counters. Each packet renews the timeout, which exceeds
-/// the usual interval between readings. A full set counts no further connections.
+/// Renders a set of connections with packet counters. The timeout, renewed by each packet, exceeds
+/// the usual interval of readings. A full set counts no further connections.
 fn counted_set(name: &str, what: &str) -> String {
     format!(
         "\tset {name} {{\n\t\ttypeof ct id\n\t\tsize 8192\n\t\tflags dynamic,timeout\n\
@@ -164,7 +162,6 @@ fn counted_set(name: &str, what: &str) -> String {
     )
 }
 
-/// Returns the router's addresses by device.
 pub(crate) fn own(plan: &Plan) -> BTreeSet<(String, String)> {
     let each = |(device, own): (&str, &BTreeSet<String>)| {
         own.iter().map(|mac| (device.to_owned(), mac.clone())).collect::<Vec<_>>()
@@ -191,7 +188,7 @@ fn elements(own: &BTreeSet<(String, String)>) -> String {
     each.join(", ")
 }
 
-/// Renders a set of sources with a limit, which refills within the timeout.
+/// Renders a set of sources with a limit; the burst refills within the timeout.
 fn source_set(name: &str, kind: &str) -> String {
     format!(
         "\tset {name} {{\n\t\ttype {kind}\n\t\tsize 4096\n\t\tflags dynamic,timeout\n\
@@ -200,14 +197,14 @@ fn source_set(name: &str, kind: &str) -> String {
 }
 
 fn set(text: &mut String, name: &str, kind: &str, limit: u32, mut blocks: Vec<&BlockElement>) {
-    // The kernel would refuse the whole table for one block too many or a block within another.
+    // The kernel rejects a table with too many blocks or with nested ones.
     let key = |block: &&BlockElement| (block.source.address, block.source.prefix);
     blocks.sort_by_key(|block| (key(block), std::cmp::Reverse(block.left)));
     blocks.dedup_by(|block, before| before.source.contains(block.source.address));
     blocks.sort_by_key(|block| std::cmp::Reverse(block.left));
     blocks.truncate(usize::try_from(limit).unwrap_or(usize::MAX));
-    // Up to Linux 6.13, each end of an interval counts as an element, plus one for the gap before
-    // the first interval.
+    // Up to Linux 6.13, both ends of an interval and the gap before the first one count as
+    // elements.
     let (size, flags) = if kind == "ipv6_addr" {
         (limit.saturating_mul(2).saturating_add(2), "interval,timeout")
     } else {
@@ -237,7 +234,7 @@ fn chain(chain: &Chain, ingress: &str) -> String {
     text
 }
 
-/// Renders the specification of a base chain, with devices at ingress.
+/// Renders the hook of a base chain, with devices at ingress.
 fn base(hook: &str, priority: &str, ingress: &str) -> String {
     let devices = if hook == "ingress" { format!(" devices = {ingress}") } else { String::new() };
     format!("type filter hook {hook}{devices} priority {priority};")
@@ -246,7 +243,7 @@ fn base(hook: &str, priority: &str, ingress: &str) -> String {
 fn flowtable(indent: &str, listed: BTreeSet<&str>, hardware: bool) -> String {
     let mut text = format!("{indent}hook ingress priority {FLOWTABLE}\n");
     let _ = writeln!(text, "{indent}devices = {}", devices(listed));
-    // Without `counter`, the byte counters of a flow do not change while it is offloaded.
+    // Without `counter`, offloaded packets do not update a flow's counters.
     let _ = writeln!(text, "{indent}counter");
     if hardware {
         let _ = writeln!(text, "{indent}flags offload");

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Chains of `table inet fastpath` with their priorities, and all rules except those of inspection:
-//! blocks, exclusions, `passed` marks, `flow add`, and the digest in the last comment.
+//! Chains of `table inet fastpath` with their priorities, the rules for blocks, exclusions,
+//! `passed` marks and `flow add`, and the digest in the last comment.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
@@ -18,46 +18,43 @@ mod inspect;
 mod names;
 mod reached;
 
-/// Hook and priority of the chain that offloads: after fw4's forward chain (filter) and the IPS.
+/// Hook and priority of the offloading chain: after fw4's forward chain (filter) and the IPS.
 const HOOK: (&str, &str) = ("forward", "filter + 20");
-/// Priority of the chain that offloads, as nft lists it.
+/// Priority of the offloading chain, as nft lists it.
 pub(crate) const OFFLOAD_PRIORITY: i64 = 20;
 
-/// Chain that holds only the gate and can be replaced alone.
 pub(crate) const GATE: &str = "ips_queue";
 
-/// Chain with the gate of the router's own DNS.
+/// Chain of the gate for the router's own DNS.
 pub(crate) const NAMES: &str = "ips_names";
 
-/// Chain with the gate of connections beyond the limit of their source.
+/// Chain of the gate for connections beyond the limit of their source.
 pub(crate) const EXCESS: &str = "ips_excess";
 
-/// Sets of sources of new connections; each source has its limit.
+/// Sets of sources of new connections, with a limit per source.
 pub(crate) const SOURCE_SETS: [(&str, &str); 3] =
     [("ips_stations", "ether_addr"), ("ips_sources4", "ipv4_addr"), ("ips_sources6", "ipv6_addr")];
 
 /// Sets of connections (`ct id`, Linux 5.2) with a packet that passed all rules, by direction.
 pub(crate) const PASSED_SETS: [&str; 2] = ["passed_original", "passed_reply"];
 
-/// Sets of offloaded connections (`ct id`) with packets that the stack still sees, by direction and
-/// with counters.
+/// Sets of offloaded connections (`ct id`) with counters of packets that the stack still receives,
+/// by direction.
 pub const MISSED_SETS: [&str; 2] = ["missed_original", "missed_reply"];
 
-/// `IPS_OFFLOAD`, which has no name in nft.
+/// `IPS_OFFLOAD`; nft has no name for it.
 const OFFLOADED: u32 = 1 << 14;
 
-/// Set of connections (`ct id`) with a packet that the kernel encrypts or has decrypted.
+/// Set of connections (`ct id`) with a packet that the kernel has decrypted or will encrypt.
 pub const IPSEC_SET: &str = "encrypted";
 
 pub(crate) use ended::{SETS as ENDED_SETS, tuple as ended_tuple};
 pub(crate) use guard::{CHAINS as GUARDS, FLOWTABLE, FLOWTABLE_PRIORITY, OWN};
 
-/// Reports whether the chain can be replaced alone.
 pub(crate) fn is_gate(chain: &str) -> bool {
     matches!(chain, GATE | NAMES | EXCESS)
 }
 
-/// A rule, and its comment.
 #[derive(Clone)]
 pub(crate) struct Rule {
     pub(crate) text: String,
@@ -73,12 +70,11 @@ impl Rule {
 pub(crate) struct Chain {
     pub(crate) name: &'static str,
     pub(crate) comment: &'static str,
-    /// Hook and priority; `None` for a chain that others jump to.
+    /// Hook and priority; `None` for the target of jumps.
     pub(crate) hook: Option<(&'static str, &'static str)>,
     pub(crate) rules: Vec<Rule>,
 }
 
-/// Returns the named counters and their descriptions.
 pub(crate) fn counters(plan: &Plan) -> Vec<(&'static str, &'static str)> {
     let mut counters = Vec::new();
     if plan.protection.inspection.is_some() {
@@ -117,7 +113,7 @@ pub(crate) fn chains(plan: &Plan) -> Vec<Chain> {
     chains
 }
 
-/// Returns the comments of all rules by chain, for comparison with the kernel.
+/// Returns the comments of the rules by chain, for comparison with the kernel.
 pub(crate) fn comments(plan: &Plan) -> BTreeMap<&'static str, Vec<String>> {
     if !plan.has_table() {
         return BTreeMap::new();
@@ -126,7 +122,6 @@ pub(crate) fn comments(plan: &Plan) -> BTreeMap<&'static str, Vec<String>> {
     chains(plan).into_iter().map(|chain| (chain.name, comments(chain))).collect()
 }
 
-/// Returns the chains of the gates with their rules.
 pub(crate) fn gates(inspection: &InspectionRules) -> [(&'static str, Rule); 3] {
     let (queues, excess) = (inspection.queues, inspection.queues.excess());
     [
@@ -156,7 +151,8 @@ fn blocks() -> Chain {
     }
 }
 
-/// Returns the rules of the chain that offloads, without the last, and adds chains they jump to.
+/// Returns the rules of the offloading chain except the last, and adds the chains that they jump
+/// to.
 fn offload(plan: &Plan, chains: &mut Vec<Chain>) -> Vec<Rule> {
     let (ours, kept) = (plan.mark_mask, !plan.mark_mask);
     let clear = Rule::new(
@@ -169,16 +165,16 @@ fn offload(plan: &Plan, chains: &mut Vec<Chain>) -> Vec<Rule> {
     if plan.has_flowtable() {
         excludes
             .extend(left_out(plan).chain(tunnels(plan)).chain(shaped(plan)).chain(roaming(plan)));
-        excludes.extend(self::excludes(plan, Exclude::for_ever));
+        excludes.extend(self::excludes(plan, Exclude::is_permanent));
         let (note, ended) = ended::note();
         rules.push(note);
         chains.push(ended);
-        let [noting, wait] = both_ways(plan);
+        let [noting, wait] = both_directions(plan);
         let (before, further) = reached::before(plan, noting);
         chains.extend(further);
         (notes, waits) = (before, wait);
     }
-    // The first packets count as passed, so the flow does not wait for more of them.
+    // The first packets also count as passed, so these rules follow the notes.
     let (mut others, mut first) = (Vec::new(), Vec::new());
     if offloads(plan) {
         others.push(Rule::new(
@@ -186,14 +182,15 @@ fn offload(plan: &Plan, chains: &mut Vec<Chain>) -> Vec<Rule> {
             "only TCP and UDP are offloaded",
         ));
         others.extend(encrypted(plan));
-        first.extend(self::excludes(plan, |exclude| !exclude.for_ever()));
+        first.extend(self::excludes(plan, |exclude| !exclude.is_permanent()));
         first.extend(first_packets(plan));
     }
     let missed = plan.has_flowtable().then(missed).into_iter().flatten();
     match &plan.protection.inspection {
         None => {
             if plan.has_flowtable() && plan.passed().is_none() {
-                // Record an encrypted connection with its first packet, before the rules that wait.
+                // An encrypted connection is recorded with its first packet, before the rules that
+                // wait.
                 if plan.has_ipsec_set() {
                     rules.append(&mut others);
                 }
@@ -208,10 +205,9 @@ fn offload(plan: &Plan, chains: &mut Vec<Chain>) -> Vec<Rule> {
         }
         Some(inspection) => {
             rules.extend(missed);
-            // Packets that Suricata has accepted have passed, too.
             rules.extend(notes);
             rules.extend(inspect::passed(inspection.marks));
-            // Every packet has our bits here, so clear them on excluded packets, too.
+            // Clear the bits on excluded packets, too.
             rules.push(clear);
             rules.extend(others);
             rules.extend(excludes);
@@ -219,7 +215,7 @@ fn offload(plan: &Plan, chains: &mut Vec<Chain>) -> Vec<Rule> {
         }
     }
     let mut marks = plan.passed().into_iter().flat_map(passed);
-    // Clear the mark of an expected connection even while rules are unread.
+    // Keep this rule while rules are unread: it clears the mark of expected connections.
     rules.extend(marks.next());
     if plan.unread {
         rules
@@ -230,14 +226,13 @@ fn offload(plan: &Plan, chains: &mut Vec<Chain>) -> Vec<Rule> {
     rules
 }
 
-/// Returns rules that record packets of each direction, and rules that wait for the other
-/// direction. A flowtable adds both directions of a flow at once, so both must have passed all
-/// rules. After the table is replaced, each flow must pass again in both directions. UDP may be
-/// answered only once, so packets of the flow renew the record of the answer.
+/// Returns rules that record packets by direction, and rules that wait for the opposite direction.
+/// A flowtable adds both directions of a flow at once, so both must have passed all rules. UDP may
+/// be answered only once, so each packet of the flow renews the record of the reply.
 ///
-/// The state is matched first: for the first packet of a connection the rules end there, and
-/// `e2e/bench/guest/daemon` measures their cost.
-fn both_ways(plan: &Plan) -> [Vec<Rule>; 2] {
+/// The rules match the state first, to reduce the cost of a connection's first packet (measured by
+/// `e2e/bench/guest/daemon`).
+fn both_directions(plan: &Plan) -> [Vec<Rule>; 2] {
     let clear = if plan.has_ipsec_set() { "meta ipsec missing rt ipsec missing " } else { "" };
     let [original, reply] = PASSED_SETS;
     let directions = [("original", original, reply), ("reply", reply, original)];
@@ -252,7 +247,7 @@ fn both_ways(plan: &Plan) -> [Vec<Rule>; 2] {
         vec![Rule::new("ct state != established return", "only established ones are offloaded")];
     let others =
         directions.map(|(direction, _, other)| (format!("ct direction {direction} "), other));
-    // A packet that reaches a rule acting on each packet is not recorded, so check both sets.
+    // Packets that reach a per-packet rule are not recorded, so check both sets.
     let both = PASSED_SETS.map(|set| (String::new(), set));
     waits.extend((if plan.packet_chains.is_empty() { others } else { both }).map(|(of, set)| {
         let what = if of.is_empty() { "a" } else { "the other" };
@@ -263,7 +258,7 @@ fn both_ways(plan: &Plan) -> [Vec<Rule>; 2] {
     [notes.into(), waits]
 }
 
-/// Returns rules that count packets of offloaded connections that do not match their entry.
+/// Returns rules that count packets of offloaded connections that missed their flowtable entry.
 fn missed() -> [Rule; 2] {
     let [original, reply] = MISSED_SETS;
     [("original", original), ("reply", reply)].map(|(direction, set)| {
@@ -275,9 +270,8 @@ fn missed() -> [Rule; 2] {
     })
 }
 
-/// Returns rules that keep packets which the kernel encrypts or has decrypted from counting as
-/// passed and from adding a flow. A flowtable would accept plain text with the tuple of an
-/// encrypted connection, and send plain text if the other direction filled it.
+/// Returns rules that keep encrypted and decrypted packets from adding a flow. A flowtable would
+/// accept plain text with the tuple of an encrypted connection, and could send plain text.
 fn encrypted(plan: &Plan) -> impl Iterator<Item = Rule> {
     let ends: &[_] = if plan.has_ipsec_set() { &["rt", "meta"] } else { &[] };
     ends.iter().map(|end| {
@@ -287,7 +281,7 @@ fn encrypted(plan: &Plan) -> impl Iterator<Item = Rule> {
     })
 }
 
-/// Keeps flows of hosts that keep moving out, because each move renews the whole flowtable.
+/// Excludes flows of roaming hosts, because each move renews the whole flowtable.
 fn roaming(plan: &Plan) -> impl Iterator<Item = Rule> {
     let (v4, v6): (Vec<_>, Vec<_>) = plan.roaming.iter().partition(|address| address.is_ipv4());
     let families = [("ip", v4), ("ip6", v6)].into_iter().filter(|(_, found)| !found.is_empty());
@@ -300,8 +294,7 @@ fn roaming(plan: &Plan) -> impl Iterator<Item = Rule> {
     })
 }
 
-/// Returns rules that mark TCP and UDP connections with packets that arrive here, so that no other
-/// rule has dropped them.
+/// Returns rules that mark the direction of a packet as passed, and clear inherited marks.
 fn passed([original, reply]: [u32; 2]) -> [Rule; 3] {
     let both = original | reply;
     let note = |direction: &str, bit: u32| {
@@ -312,7 +305,7 @@ fn passed([original, reply]: [u32; 2]) -> [Rule; 3] {
         Rule::new(text, &format!("passed the rules, direction {direction}"))
     };
     [
-        // The kernel copies the mark of the master when an expected connection begins.
+        // The kernel copies the master's mark to an expected connection.
         Rule::new(
             format!(
                 "ct state related ct status expected ct mark & {both:#010x} != 0x00000000 \
@@ -326,8 +319,8 @@ fn passed([original, reply]: [u32; 2]) -> [Rule; 3] {
     ]
 }
 
-/// Matches the kind of device, which includes devices that appear later. The forward hook sees
-/// layer 3 devices: `br-lan.10`, `pppoe-wan`. (`meta iifkind`: Linux 5.1.)
+/// Excludes device kinds at layer 3, including devices that appear later (`meta iifkind`: Linux
+/// 5.1).
 fn left_out(plan: &Plan) -> impl Iterator<Item = Rule> {
     let LeftOut { vlan, pppoe } = plan.left_out;
     let kinds = [(vlan, "vlan", "VLAN devices"), (pppoe, "ppp", "PPPoE sessions")];
@@ -340,7 +333,7 @@ fn left_out(plan: &Plan) -> impl Iterator<Item = Rule> {
     })
 }
 
-/// Matches shaped devices. A queue on one side counts for the whole flow, as a flow is not split.
+/// Excludes flows over shaped devices, in both directions.
 fn shaped(plan: &Plan) -> impl Iterator<Item = Rule> {
     over(&plan.shaped, "shaped: stays on the slow path")
 }
@@ -349,7 +342,7 @@ fn tunnels(plan: &Plan) -> impl Iterator<Item = Rule> {
     over(&plan.tunnels, "tunnel: stays on the slow path")
 }
 
-/// Matches packets that arrive or leave by these devices.
+/// Excludes packets that enter or leave through these devices.
 fn over(devices: &BTreeSet<String>, comment: &str) -> impl Iterator<Item = Rule> {
     let names: Vec<String> = devices.iter().map(|name| format!("\"{name}\"")).collect();
     let ends: &[&str] = if names.is_empty() { &[] } else { &["iifname", "oifname"] };
@@ -359,9 +352,9 @@ fn over(devices: &BTreeSet<String>, comment: &str) -> impl Iterator<Item = Rule>
     })
 }
 
-/// Returns rules for exclusions, by their number in the configuration. Permanent exclusions are for
-/// the flowtable, because the eBPF engine applies them itself. Packet counts are known only here,
-/// so with eBPF such a flow gets no `passed` mark.
+/// Returns rules for exclusions, numbered as configured. Permanent exclusions need no rule with
+/// eBPF, which applies them itself. Only these rules know packet counts, so they withhold the
+/// `passed` mark.
 fn excludes(plan: &Plan, wanted: fn(&Exclude) -> bool) -> impl Iterator<Item = Rule> {
     let numbered = (1..).zip(&plan.excludes).filter(move |(_, exclude)| wanted(exclude));
     numbered.flat_map(|(number, exclude)| {
@@ -375,15 +368,14 @@ fn excludes(plan: &Plan, wanted: fn(&Exclude) -> bool) -> impl Iterator<Item = R
     })
 }
 
-/// Keeps the first packets of every flow on the slow path.
 fn first_packets(plan: &Plan) -> Option<Rule> {
     let packets = Some(plan.slow_packets).filter(|packets| *packets != 0)?;
     let text = format!("{} return", before(packets));
     Some(Rule::new(text, &format!("the first {packets} packets stay on the slow path")))
 }
 
-/// Matches packets with a lower number in their connection, which conntrack has counted already.
-/// Connections that began without accounting have a count of 0 and stay slow.
+/// Matches packets below this number in their connection. Connections without accounting at their
+/// start have a count of 0 and stay slow.
 fn before(packets: u32) -> String {
     format!("ct packets < {packets}")
 }
@@ -392,9 +384,8 @@ fn offloads(plan: &Plan) -> bool {
     plan.has_flowtable() || plan.passed().is_some()
 }
 
-/// Returns conditions for packets of the flow in this direction. The forward hook comes after
-/// destination NAT and before source NAT in both directions, so a reply has the same addresses and
-/// ports, swapped.
+/// Returns conditions for packets in this direction. The forward hook runs after destination NAT
+/// and before source NAT, so a reply has the same addresses and ports, swapped.
 fn matches(exclude: &Exclude, direction: &str) -> String {
     let reply = direction == "reply";
     let (from, to) = if reply { ("d", "s") } else { ("s", "d") };
@@ -423,8 +414,8 @@ fn matches(exclude: &Exclude, direction: &str) -> String {
     text
 }
 
-/// Appends the rule that offloads, or a rule without effect if there is no flowtable. Its comment
-/// has the digest of all rules except the gates.
+/// Appends `flow add`, or a rule without effect if there is no flowtable. The comment contains the
+/// digest.
 fn sign(plan: &Plan, others: &[Chain], last: &mut Chain) {
     let digest = digest(plan, others, &last.rules);
     last.rules.push(if plan.has_flowtable() {
@@ -434,8 +425,8 @@ fn sign(plan: &Plan, others: &[Chain], last: &mut Chain) {
     });
 }
 
-/// Computes FNV-1a over everything except devices and gates. Its comment identifies the rules in
-/// the kernel, because nft prints them in another form.
+/// Computes FNV-1a over everything except devices and gates. The digest identifies the rules in the
+/// kernel, because nft prints them differently.
 fn digest(plan: &Plan, others: &[Chain], last: &[Rule]) -> u32 {
     let mut hash = 0x811c_9dc5_u32;
     let mut take = |text: &str| {

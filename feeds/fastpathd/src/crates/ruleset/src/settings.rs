@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Section `fastpath` of `/etc/config/fastpath`: options, defaults and ranges. Crate `model` reads
-//! sections `exclude` (`exclude.rs`), and `policy.rs` sections `policy`.
+//! Section `fastpath` of `/etc/config/fastpath`: options, defaults and ranges.
 
 use std::collections::BTreeSet;
 use std::str::FromStr;
@@ -15,53 +14,45 @@ use serde_json::Value;
 use crate::marks::Marks;
 use crate::policy::Policy;
 
-/// Treatment of the table when the daemon ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum OnExit {
-    /// Keep the table: the kernel continues to offload.
+    /// The kernel continues to offload.
     #[default]
     Keep,
     Remove,
 }
 
-/// Kinds of layer 3 devices that keep flows on the slow path.
+/// Kinds of layer 3 devices whose flows stay on the slow path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct LeftOut {
-    /// VLAN devices, on a bridge or on a port.
     pub vlan: bool,
-    /// PPP devices, for `PPPoE` sessions.
     pub pppoe: bool,
 }
 
-/// The checked sections `fastpath`, `exclude` and `policy` of `/etc/config/fastpath`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Settings {
-    /// Name of the section `fastpath` in errors.
+    /// Name of section `fastpath` in errors.
     pub section: String,
-    /// False means engine [`Engine::Off`], whatever `engine` is.
+    /// If false, the engine is [`Engine::Off`] regardless of `engine`.
     pub enabled: bool,
     pub engine: Engine,
-    /// Attach point of eBPF programs; `None` for the best one that the devices support.
+    /// Attach point of eBPF programs; `None` selects the best that all devices support.
     pub hook: Option<&'static str>,
-    /// Treatment of the table on SIGTERM.
     pub on_exit: OnExit,
-    /// Packet mark bits that we use.
+    /// Bits of packet and connection marks reserved for fastpath.
     pub mark_mask: u32,
-    /// Minimum interval between counter refreshes.
     pub refresh: Duration,
-    /// The only lowest devices to use; empty for automatic selection.
+    /// Allowed lowest devices; empty allows all.
     pub devices: BTreeSet<String>,
-    /// Devices that are never used.
     pub ignore_devices: BTreeSet<String>,
-    /// Options `vlan` and `pppoe`, negated.
+    /// Negated options `vlan` and `pppoe`.
     pub left_out: LeftOut,
-    /// First packets of every flow, both directions together, that stay slow; 0 means none.
+    /// Number of first packets of every flow, in both directions together, that stay slow.
     pub slow_packets: u32,
-    /// Number of busiest hosts with separate metrics; all others share one series.
+    /// Number of busiest hosts with their own metrics; all others share one series.
     pub metrics_hosts: u32,
-    /// Exclusions that keep flows on the slow path.
     pub excludes: Vec<Exclude>,
-    /// Inspection policies; the first match applies.
+    /// The first match applies.
     pub policies: Vec<Policy>,
 }
 
@@ -87,18 +78,15 @@ impl Default for Settings {
 }
 
 impl Settings {
-    /// Checks the `values` of `ubus call uci get {"config":"fastpath"}` or of
-    /// [`config::parse_uci`]. Also returns warnings about ignored options.
-    ///
-    /// # Errors
-    /// Fails if a value cannot be used.
+    /// Reads the `values` of `ubus call uci get {"config":"fastpath"}` or of [`config::parse_uci`].
+    /// Also returns warnings about ignored options.
     pub fn from_uci(values: &Value) -> Result<(Self, Vec<Problem>), SettingsError> {
         let mut package = Package::new(values)?;
         let settings = Self::read(&mut package);
         Ok((settings, package.finish()?))
     }
 
-    /// Reads our sections from the package, which collects the problems.
+    /// Reads the sections from a package, which collects the problems.
     #[must_use]
     pub fn read(package: &mut Package<'_>) -> Self {
         let mut settings = Self::default();
@@ -154,7 +142,7 @@ impl Settings {
         self.left_out = LeftOut { vlan: off("vlan"), pppoe: off("pppoe") };
     }
 
-    /// Returns our mark bits for inspection.
+    /// Returns the mark bits for inspection.
     ///
     /// # Errors
     /// Fails if `mark_mask` has too few bits.
@@ -180,7 +168,6 @@ impl Settings {
         })
     }
 
-    /// Returns the configured engine, or off if it is disabled.
     #[must_use]
     pub fn wanted(&self) -> Engine {
         if self.enabled { self.engine } else { Engine::Off }
@@ -199,8 +186,8 @@ fn device_list(section: &mut Section<'_>, option: &'static str) -> BTreeSet<Stri
     names
 }
 
-/// Hooks as named by `fastpath-bpf`. Native XDP is chosen only automatically, if all devices can
-/// send redirected packets: otherwise packets would be lost.
+/// Hook names of `fastpath-bpf`. Native XDP is only selected automatically, if all devices can send
+/// redirected packets; otherwise packets would be lost.
 const HOOKS: [&str; 3] = ["tcx", "clsact", "xdp-generic"];
 
 fn hook(text: &str) -> Result<Option<&'static str>, Fault> {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! `lookups DEVICE-INDEX COUNT` asks the kernel for COUNT different routes, like the daemon, for
+//! `lookups DEVICE-INDEX COUNT` looks up COUNT routes like the daemon, for
 //! `e2e/bench/guest/daemon`. Fails if an answer has no next hop.
 
 use std::error::Error;
@@ -14,10 +14,10 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let iif = iif.parse()?;
     let queries: Vec<_> = (0..count.parse::<u16>()?).map(|port| question(iif, port)).collect();
     let answers = RouteLookup::open()?.ask(&queries).await?;
-    let followed =
+    let resolved =
         answers.iter().filter(|(_, answer)| matches!(answer, RouteAnswer::Hop(_))).count();
-    if followed != queries.len() {
-        return Err(format!("{followed} of {} questions have a next hop", queries.len()).into());
+    if resolved != queries.len() {
+        return Err(format!("{resolved} of {} questions have a next hop", queries.len()).into());
     }
     Ok(())
 }

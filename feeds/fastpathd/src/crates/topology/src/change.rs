@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Changes that the model accepts.
+//! Changes of the network, as the kernel reports them.
 
 use std::net::IpAddr;
 
@@ -8,32 +8,28 @@ use crate::types::{
     Address, BridgeVlan, Dialer, FdbEntry, Link, Neighbour, PppoeSession, QueueingDiscipline, Route,
 };
 
-/// One change of the network, as the kernel reported it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Change {
-    /// A full read; objects that are not in it no longer exist.
+    /// Replaces the whole model.
     Full(Vec<Change>),
-    /// A link appeared or changed.
     Link(Link),
-    /// The link with this index was removed, with its addresses, routes and neighbours.
+    /// Removes the link with this index, and its addresses, routes and neighbours.
     LinkGone(u32),
     /// VLANs of all bridge ports.
     BridgeVlans(Vec<BridgeVlan>),
-    /// An address appeared or changed.
     Address(Address),
     AddressGone(Address),
     Route(Route),
-    /// A route replaced all routes to the same network with the same metric.
+    /// Replaces all routes to the same network with the same metric and source.
     RouteReplaced(Route),
     RouteGone(Route),
-    /// All routes. The kernel removes IPv4 routes of a link that goes down, and routes with a
-    /// removed source address, without an event, so they are read again.
+    /// All routes. The kernel sends no event when it removes IPv4 routes of a link that goes down,
+    /// or routes with a removed source address.
     Routes(Vec<Route>),
-    /// All routing rules, as the kernel lists them.
+    /// All routing rules, in the kernel's order.
     Rules(Vec<RoutingRule>),
-    /// A neighbour appeared or changed.
     Neighbour(Neighbour),
-    /// A neighbour is gone from the link with this index.
+    /// Removes a neighbour by link index and address.
     NeighbourGone(u32, IpAddr),
     /// A station was learned on a bridge port, or moved to it.
     Fdb(FdbEntry),

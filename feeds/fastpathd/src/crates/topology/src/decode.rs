@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Decodes rtnetlink messages into changes; `rules.rs` decodes routing rules.
+//! Decodes rtnetlink messages into changes.
 
 use std::ffi::CStr;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
@@ -19,7 +19,7 @@ const ETH_P_8021AD: u16 = 0x88a8;
 const RTM_NEWVLAN: u16 = 112;
 const RTM_DELVLAN: u16 = 113;
 const BRIDGE: u8 = 7; // AF_BRIDGE
-// From `include/uapi/linux`; libc has them only for glibc, and `OpenWrt` has musl.
+// From `include/uapi/linux`; the libc crate lacks them for musl.
 const RTA_VIA: u16 = 18;
 const NDA_MASTER: u16 = 9;
 /// Attribute within `RTA_METRICS`.
@@ -28,20 +28,19 @@ const RTAX_MTU: u16 = 2;
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Decoded {
     Change(Change),
-    /// VLANs of a bridge port. A dump has all of them; an event may have only changed ones, so they
-    /// must be read again.
+    /// VLANs of a bridge port. An event may list only the changed ones, so the caller dumps the
+    /// table.
     Vlans(Option<BridgeVlan>),
-    /// A configured queueing discipline in a dump. An event shows only that one changed.
+    /// A configured queueing discipline of a dump, or an event about any.
     Queue(Option<QueueingDiscipline>),
-    /// A route that affects other routes, which the message does not show.
+    /// An event about a multipath route, which does not show all changes.
     Routes,
-    /// A routing rule in a dump. An event shows only that one changed.
+    /// A routing rule of a dump, or an event about any.
     Rule(Option<RoutingRule>),
-    /// Any other message.
     Nothing,
 }
 
-/// Decodes a message; a truncated or invalid one is [`Decoded::Nothing`].
+/// Decodes a message. Truncated and invalid messages yield [`Decoded::Nothing`].
 pub(crate) fn decode(message: &Message<'_>) -> Decoded {
     let decoded = match message.kind {
         libc::RTM_NEWLINK | libc::RTM_DELLINK => link_message(message),
@@ -81,7 +80,8 @@ fn link_message(message: &Message<'_>) -> Option<Decoded> {
     let [family, _, h0, h1, i0, i1, i2, i3, f0, f1, f2, f3, ..] = *header;
     let index = positive(i32::from_ne_bytes([i0, i1, i2, i3]))?;
     if family == BRIDGE {
-        // RTM_DELLINK of this family means that the port left its bridge; the link remains.
+        // `RTM_DELLINK` of this family reports that the port left its bridge; the link still
+        // exists.
         let vlans = (message.kind == libc::RTM_NEWLINK).then(|| port_vlans(index, attrs));
         return Some(Decoded::Vlans(vlans));
     }
@@ -97,8 +97,8 @@ fn mtu6(attrs: &[u8]) -> Option<u32> {
     const AF_INET6: u16 = 10;
     const CONF: u16 = 2;
     const MTU6: usize = 2;
-    let of_ipv6 = attribute(attribute(attrs, libc::IFLA_AF_SPEC)?, AF_INET6)?;
-    word(attribute(of_ipv6, CONF)?.get(4 * MTU6..)?).filter(|mtu| *mtu != 0)
+    let inet6 = attribute(attribute(attrs, libc::IFLA_AF_SPEC)?, AF_INET6)?;
+    word(attribute(inet6, CONF)?.get(4 * MTU6..)?).filter(|mtu| *mtu != 0)
 }
 
 fn link(index: u32, hardware: u16, flags: u32, attrs: &[u8]) -> Option<Link> {
@@ -136,7 +136,6 @@ fn link(index: u32, hardware: u16, flags: u32, attrs: &[u8]) -> Option<Link> {
     (!link.name.is_empty()).then_some(link)
 }
 
-/// Reads an attribute of a link. `None` if its value is too short.
 fn take_link(link: &mut Link, kind: u16, value: &[u8]) -> Option<()> {
     match kind {
         libc::IFLA_IFNAME => link.name = text(value)?.into(),
@@ -172,7 +171,7 @@ fn kind(hardware: u16, driver: Option<&str>, data: Option<&[u8]>) -> LinkKind {
             libc::ARPHRD_LOOPBACK => LinkKind::Loopback,
             libc::ARPHRD_PPP => LinkKind::Ppp,
             libc::ARPHRD_ETHER => LinkKind::Ethernet,
-            // Old tunnels and modems have a hardware type only.
+            // Old tunnels and modems have no driver name.
             other => LinkKind::Other(format!("hardware type {other}").into()),
         },
     }
@@ -201,13 +200,13 @@ fn priorities(vlan: &[u8]) -> VlanPriorities {
     found
 }
 
-const USUAL: [&str; 8] =
+const DEFAULT_QUEUES: [&str; 8] =
     ["bfifo", "fq", "fq_codel", "mq", "noop", "noqueue", "pfifo", "pfifo_fast"];
 
 /// Returns whether the kernel or a distribution sets this queueing discipline by default.
 #[must_use]
 pub fn is_default_queue(kind: &str) -> bool {
-    USUAL.contains(&kind)
+    DEFAULT_QUEUES.contains(&kind)
 }
 
 /// Decodes `struct tcmsg` and `TCA_KIND`; `None` for default disciplines and invalid messages.
@@ -220,9 +219,9 @@ fn queue(payload: &[u8]) -> Option<QueueingDiscipline> {
     let (header, attrs) = payload.split_first_chunk::<TCMSG>()?;
     let (index, parent) = (word(&header[4..])?, word(&header[12..])?);
     let kind = str::from_utf8(attribute(attrs, TCA_KIND)?).ok()?.trim_end_matches('\0');
-    let usual = kind.is_empty() || is_default_queue(kind);
+    let default = kind.is_empty() || is_default_queue(kind);
     let fwmark = attribute(attrs, TCA_OPTIONS).and_then(|cake| attribute(cake, TCA_CAKE_FWMARK));
-    (!usual).then(|| QueueingDiscipline {
+    (!default).then(|| QueueingDiscipline {
         index,
         incoming: parent == TC_H_INGRESS,
         kind: kind.into(),
@@ -234,8 +233,8 @@ fn queue(payload: &[u8]) -> Option<QueueingDiscipline> {
     })
 }
 
-/// Decodes `IFLA_AF_SPEC` of an `AF_BRIDGE` message: a list of `IFLA_BRIDGE_VLAN_INFO`, with a
-/// range of VLANs as two entries for its ends.
+/// Decodes `IFLA_AF_SPEC` of an `AF_BRIDGE` message: a list of `IFLA_BRIDGE_VLAN_INFO`. A range of
+/// VLANs has two entries.
 fn port_vlans(index: u32, attrs: &[u8]) -> BridgeVlan {
     const IFLA_BRIDGE_VLAN_INFO: u16 = 2;
     const PVID: u16 = 1 << 1;
@@ -254,7 +253,7 @@ fn port_vlans(index: u32, attrs: &[u8]) -> BridgeVlan {
                 continue;
             }
             let first = begin.take().filter(|_| flags & RANGE_END != 0).unwrap_or(vid);
-            // 4094 is the highest VLAN, so damaged messages cannot produce longer ranges.
+            // Bound the range, because the message may be damaged.
             vlans.extend((first..=vid.min(4094)).map(|vid| PortVlan {
                 vid,
                 tagged: flags & UNTAGGED == 0,
@@ -273,8 +272,8 @@ fn address(payload: &[u8]) -> Option<Address> {
     let [_, prefix, _, _, index @ ..] = *header;
     let [local, far] =
         [libc::IFA_LOCAL, libc::IFA_ADDRESS].map(|kind| attribute(attrs, kind).and_then(ip));
-    // IPv4 always has both attributes, equal unless the link is point-to-point; IPv6 has IFA_LOCAL
-    // only on point-to-point links.
+    // IPv4 addresses have both attributes, which differ on point-to-point links; IPv6 addresses
+    // have `IFA_LOCAL` only on point-to-point links.
     let own = local.or(far)?;
     Some(Address {
         index: u32::from_ne_bytes(index),
@@ -288,7 +287,7 @@ fn route_message(message: &Message<'_>) -> Option<Decoded> {
     const RTM_F_CLONED: u32 = 1 << 9;
     let (header, attrs) = message.payload.split_first_chunk::<12>()?;
     let [_, _, _, tos, _, _, _, _, flags @ ..] = *header;
-    // Skip entries of the route cache (cloned), and routes for packets with a type of service.
+    // Skip entries of the route cache, and routes for a type of service.
     if u32::from_ne_bytes(flags) & RTM_F_CLONED != 0 || tos != 0 {
         return None;
     }
@@ -340,7 +339,6 @@ fn route(header: &[u8; 12], attrs: &[u8]) -> Option<Route> {
     (route.prefix <= longest && route.network.is_ipv4() == network.is_ipv4()).then_some(route)
 }
 
-/// Reads an attribute of a route. `None` if its value is invalid.
 fn take_route(route: &mut Route, kind: u16, value: &[u8]) -> Option<()> {
     match kind {
         libc::RTA_DST => route.network = ip(value)?,
@@ -381,8 +379,7 @@ pub(crate) fn via(value: &[u8]) -> Option<IpAddr> {
     }
 }
 
-/// Returns link and gateway of the first live next hop in `RTA_MULTIPATH`, and whether further ones
-/// follow.
+/// Returns link and gateway of the first live next hop in `RTA_MULTIPATH`, and whether more follow.
 fn first_hop(mut hops: &[u8]) -> Option<(Option<u32>, Option<IpAddr>, bool)> {
     const RTNEXTHOP: usize = 8;
     const RTNH_F_DEAD: u8 = 1;
@@ -443,7 +440,7 @@ fn neighbour(state: u16, index: u32, attrs: &[u8]) -> Option<Neighbour> {
     Some(Neighbour { index, address, mac, state })
 }
 
-/// Returns `None` for entries of a device's own filter (`self`), which belong to no bridge.
+/// Returns `None` for entries with `NTF_SELF`, which belong to no bridge.
 fn station(state: u16, port: u32, attrs: &[u8]) -> Option<FdbEntry> {
     let bridge = word(attribute(attrs, NDA_MASTER)?)?;
     let mac = mac(attribute(attrs, libc::NDA_LLADDR)?)?;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Networks for the tests: the recorded gateway of the lab, and constructed messages.
+//! Test networks: the recorded gateway of the lab, and constructed messages.
 
 use netlink::messages;
 
@@ -14,7 +14,6 @@ use crate::types::{
     RouteKind, VlanPriorities,
 };
 
-/// Returns `/proc/net/pppoe` of the recorded gateway.
 pub(crate) fn pppoe() -> String {
     recording::native_session(include_str!("../tests/gateway/pppoe.txt"))
 }
@@ -33,12 +32,12 @@ pub(crate) fn recorded(table: Table) -> Vec<u8> {
         Table::Neighbours => recording::native(include_bytes!("../tests/gateway/neighbours.bin")),
         Table::Stations => recording::native(include_bytes!("../tests/gateway/stations.bin")),
         Table::Rules => default_rules(),
-        // The gateway had no configured queue.
+        // A default discipline; the gateway had no configured ones.
         Table::Queues => queue(3, 0xffff_ffff, "fq_codel"),
     }
 }
 
-/// Returns a message as the kernel sends it, not part of a dump.
+/// Returns an event: a message without `NLM_F_MULTI`.
 pub(crate) fn message(kind: u16, payload: &[u8]) -> Vec<u8> {
     flagged(kind, 0, payload)
 }
@@ -53,7 +52,7 @@ pub(crate) fn attr(kind: u16, value: &[u8]) -> Vec<u8> {
     bytes
 }
 
-/// Returns the kernel's message for a queue.
+/// Returns an `RTM_NEWQDISC` message.
 pub(crate) fn queue(index: u32, parent: u32, kind: &str) -> Vec<u8> {
     let mut payload = vec![0; 4];
     for word in [index, 0x8001_0000, parent, 2] {
@@ -108,7 +107,6 @@ pub(crate) fn kind(index: u32, name: &str, kind: LinkKind) -> Link {
     Link { kind, ..link(index, name) }
 }
 
-/// Returns a link of a kind known by the kernel's name only.
 pub(crate) fn other(index: u32, name: &str, text: &str) -> Link {
     kind(index, name, LinkKind::Other(text.into()))
 }
@@ -170,7 +168,6 @@ pub(crate) fn session(id: u16, device: &str) -> PppoeSession {
     PppoeSession { id, peer: Mac([2, 0, 0, 0, 9, 9]), device: device.into() }
 }
 
-/// Returns the recorded gateway as a model.
 pub(crate) fn gateway() -> Topology {
     model(Table::ALL.into_iter().flat_map(|table| {
         let bytes = recorded(table);
@@ -202,13 +199,12 @@ pub(crate) fn rule(family: i32, lengths: [u8; 2], attrs: &[(u16, &[u8])]) -> Vec
     for (kind, value) in attrs {
         payload.extend(attr(*kind, value));
     }
-    // The kernel adds these to every rule: no suppression, made by the kernel.
+    // Attributes of every rule: `FRA_SUPPRESS_PREFIXLEN` (none), `FRA_PROTOCOL` (kernel).
     payload.extend(attr(14, &u32::MAX.to_ne_bytes()));
     payload.extend(attr(21, &[2]));
     message(libc::RTM_NEWRULE, &payload)
 }
 
-/// Returns the rules that every kernel starts with.
 pub(crate) fn default_rules() -> Vec<u8> {
     let plain = |family, priority: u32, table: u32| {
         rule(family, [0, 0], &[(6, &priority.to_ne_bytes()), (15, &table.to_ne_bytes())])

@@ -26,7 +26,7 @@ impl Kernel for Bytes<'_> {
     }
 }
 
-/// Returns the changes from a kernel with `bytes` in each table and as an event afterwards.
+/// Returns the changes of a full read and of an event, both with these bytes.
 #[must_use]
 pub fn changes(bytes: &[u8]) -> Vec<Change> {
     let mut reader = Reader::new(Bytes(bytes));
@@ -40,7 +40,6 @@ pub fn changes(bytes: &[u8]) -> Vec<Change> {
     changes
 }
 
-/// Decodes the messages as answers to route look-ups.
 #[must_use]
 pub fn answers(bytes: &[u8]) -> Vec<RouteAnswer> {
     messages(bytes).map(|message| answer(&message)).collect()

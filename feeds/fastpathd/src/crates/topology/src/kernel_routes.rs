@@ -11,19 +11,18 @@ use config::Network;
 use crate::change::Change;
 use crate::lookup::{RouteAnswer, RouteQuery};
 
-/// Answers in each half of the cache: the recently used ones, and older ones.
+/// Capacity of `recent`, and of `former`.
 const HALF: usize = 8192;
 
-/// Questions for the kernel.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RouteBatch {
-    /// Each question once.
+    /// Without duplicates.
     pub queries: Vec<RouteQuery>,
-    /// Number of changes of the network before the kernel was asked.
+    /// Value of `Cache::changes` when the batch was created.
     asked: u64,
 }
 
-/// Answers that a change of the network may alter.
+/// Scope of a change: the answers that it may alter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Reach {
     Nothing,
@@ -33,8 +32,7 @@ pub(crate) enum Reach {
     AllIfChanged,
     /// All answers, because the change may concern tables that are not in the model.
     All,
-    /// All answers, if the change altered the model. Flows are looked up again then, and ask for
-    /// the answers that they still need.
+    /// Like `AllIfChanged`, but an answer is requested again only when a flow looks it up.
     Rules,
 }
 
@@ -60,16 +58,15 @@ impl Reach {
     }
 }
 
-/// A cached answer, or a pending question.
 #[derive(Debug, Clone, Copy, Default)]
 struct Known {
     answer: Option<RouteAnswer>,
     current: bool,
-    /// The question is queued or with the kernel.
+    /// The query is queued or sent.
     wanted: bool,
-    /// No caller has looked the answer up since the rules changed.
+    /// No flow has looked the answer up since the rules changed.
     unused: bool,
-    /// Number of the last change that may have altered the answer.
+    /// Value of `Cache::changes` at the last change that may have altered the answer.
     changed: u64,
 }
 
@@ -81,12 +78,12 @@ struct Cache {
     changes: u64,
 }
 
-/// Cache of the kernel's answers. Looking up a missing answer queues the question.
+/// Route cache; looking up a missing answer queues its query.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct KernelRoutes(RefCell<Cache>);
 
 impl KernelRoutes {
-    /// Returns the answer, and whether nothing has changed since.
+    /// Returns the answer, and whether it is current.
     pub(crate) fn find(&self, query: &RouteQuery) -> Option<(RouteAnswer, bool)> {
         let cache = &mut *self.0.borrow_mut();
         if !cache.recent.contains_key(query) {
@@ -101,7 +98,6 @@ impl KernelRoutes {
         known.answer.map(|answer| (answer, known.current))
     }
 
-    /// Returns the questions queued since the last call.
     pub(crate) fn questions(&self) -> Option<RouteBatch> {
         let cache = &mut *self.0.borrow_mut();
         let queries = std::mem::take(&mut cache.questions);
@@ -126,7 +122,7 @@ impl KernelRoutes {
             let Some(known) = cache.get_mut(query) else { continue };
             moved |= known.answer.is_some_and(|before| before != *answer);
             known.answer = Some(*answer);
-            // The kernel may have answered before a later change, so the answer is stale then.
+            // The answer is stale if the network changed after the batch was created.
             known.current = known.changed <= batch.asked;
         }
         let again = batch.queries.iter();
@@ -136,8 +132,8 @@ impl KernelRoutes {
         moved
     }
 
-    /// Marks the answers that a change may have altered as stale and queues their questions.
-    /// `changed`: the change altered the model.
+    /// Marks the answers in the scope as stale and queues their queries. `changed` states whether
+    /// the change altered the model.
     pub(crate) fn outdate(&mut self, reach: Reach, changed: bool) {
         let cache = self.0.get_mut();
         match reach {
@@ -154,7 +150,7 @@ impl KernelRoutes {
 }
 
 impl Known {
-    /// Returns whether the question must be queued, and marks it as queued.
+    /// Returns whether the caller must queue the query, and marks it as queued.
     fn ask(&mut self) -> bool {
         let ask = !self.current && !self.wanted && !self.unused;
         self.wanted |= ask;
@@ -170,7 +166,7 @@ impl Cache {
     fn insert(&mut self, query: RouteQuery, known: Known) {
         if self.recent.len() == HALF {
             self.former = std::mem::take(&mut self.recent);
-            // Dropped answers need no question.
+            // Drop the queries of evicted answers.
             let (recent, former) = (&self.recent, &self.former);
             self.questions.retain(|one| recent.contains_key(one) || former.contains_key(one));
         }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Network of this machine as one model: links, bridges and VLANs, `PPPoE` sessions, addresses,
-//! routes, neighbours and forwarding databases.
+//! Model of this machine's network: links, bridges and VLANs, `PPPoE` sessions, addresses, routes,
+//! neighbours and forwarding databases.
 //!
 //! [`Topology`] is pure: it applies [`Change`]s and answers queries. [`Watcher`] reads the changes
 //! from the kernel.

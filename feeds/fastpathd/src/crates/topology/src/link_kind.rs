@@ -3,7 +3,7 @@
 
 use crate::types::{Link, LinkKind};
 
-/// Tunnels. Some look like Ethernet (`gretap`, `vxlan`, a tap), but have no port below.
+/// Tunnel kinds. `gretap`, `vxlan` and taps have the hardware type Ethernet, but are not ports.
 const TUNNELS: [&str; 17] = [
     "erspan",
     "geneve",
@@ -24,14 +24,13 @@ const TUNNELS: [&str; 17] = [
     "vti",
 ];
 
-/// Tunnels that a flowtable can list: it takes packets after decapsulation, and sends packets with
-/// the tunnel's own transmit function. Measured on Linux 6.12, in both directions.
+/// Tunnels that work as flowtable devices: the flowtable hooks packets after decapsulation and
+/// sends through the tunnel device. Measured on Linux 6.12, in both directions.
 const LISTED_TUNNELS: [&str; 6] = ["gre", "gretap", "ip6tnl", "ipip", "sit", "wireguard"];
 
 const ETHERNET: u16 = libc::ARPHRD_ETHER;
 
-/// Returns whether frames enter and leave the machine (or a virtual wire) through this device, so
-/// that a flowtable can hook it.
+/// Returns whether the device is an Ethernet port, real or virtual, that a flowtable can hook.
 pub(crate) fn is_port(link: &Link) -> bool {
     match &link.kind {
         LinkKind::Ethernet => link.hardware == ETHERNET,
@@ -40,7 +39,6 @@ pub(crate) fn is_port(link: &Link) -> bool {
     }
 }
 
-/// Returns whether the link is a tunnel that a flowtable can list.
 pub(crate) fn is_listed_tunnel(link: &Link) -> bool {
     matches!(&link.kind, LinkKind::Other(kind) if LISTED_TUNNELS.contains(&&**kind))
 }

@@ -8,13 +8,12 @@ use model::NextHop;
 
 use crate::link_kind::is_port;
 use crate::model::{Hop, Topology};
-use crate::side::DEEPEST;
+use crate::side::MAX_DEPTH;
 use crate::types::{Link, LinkKind, Mac, Name};
 
 /// Bytes of the `PPPoE` header and of PPP's protocol field.
 const PPPOE: u32 = 8;
 
-/// A VLAN tag on the wire.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct VlanTag {
     /// 0..=4094.
@@ -25,34 +24,30 @@ pub struct VlanTag {
     pub priorities: [u8; 4],
 }
 
-/// Link-layer path to an address and back.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LinkPath {
     /// Index of the lowest device.
     pub port: u32,
-    /// Name of the lowest device.
     pub port_name: Name,
-    /// Tags on the wire, the outer one first.
+    /// VLAN tags of frames, outermost first.
     pub tags: Vec<VlanTag>,
-    /// Id of the `PPPoE` session.
     pub session: Option<u16>,
     /// Source MAC of frames to the next hop.
     pub local: Mac,
     /// Destination MAC of frames to the next hop.
     pub next_hop: Mac,
-    /// The kernel derives the priority of received frames from one of their tags.
+    /// A VLAN device of the path has an `ingress-qos-map`.
     pub classified: bool,
     /// Path MTU up to the next hop.
     pub mtu: u32,
-    /// Indexes of all devices on the path, from the route's device to the lowest.
+    /// Indexes of the devices from the route's egress device to the lowest.
     pub links: Vec<u32>,
-    /// Link and address of the neighbour that was looked up, if any.
+    /// Link index and address of the neighbour; `None` for a ppp device.
     pub neighbour: Option<(u32, IpAddr)>,
-    /// Bridge and MAC of the station that was looked up, if any.
+    /// Bridge index and MAC of the station; `None` without a bridge.
     pub station: Option<(u32, Mac)>,
 }
 
-/// Why the path is unknown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PathError {
     /// No route, or the address is this machine's own or multicast.
@@ -65,9 +60,8 @@ pub enum PathError {
     Port,
 }
 
-/// State of the walk down to the lowest device.
 struct Down {
-    /// The outer one first.
+    /// Outermost first.
     tags: Vec<VlanTag>,
     classified: bool,
     session: Option<u16>,
@@ -79,10 +73,7 @@ struct Down {
 }
 
 impl Topology {
-    /// Returns the link-layer path to the address and back, by its route or by this next hop.
-    ///
-    /// # Errors
-    /// Names why the path is unknown.
+    /// Returns the link-layer path to the address, through `next_hop` or else through its route.
     pub fn link_path(
         &self,
         address: IpAddr,
@@ -131,13 +122,12 @@ impl Topology {
         })
     }
 
-    /// Walks down to the lowest device.
     fn walk<'a>(&'a self, top: &'a Link, down: &mut Down) -> Result<&'a Link, PathError> {
         let mut at = top;
-        for _ in 0..DEEPEST {
+        for _ in 0..MAX_DEPTH {
             down.links.push(at.index);
-            let room = if down.session.is_some() { PPPOE } else { 0 };
-            down.mtu = down.mtu.min(at.mtu.saturating_sub(room));
+            let overhead = if down.session.is_some() { PPPOE } else { 0 };
+            down.mtu = down.mtu.min(at.mtu.saturating_sub(overhead));
             at = match at.kind {
                 LinkKind::Vlan { id, service } => {
                     let priorities = at.priorities.egress;
@@ -160,7 +150,7 @@ impl Topology {
         Err(PathError::Tunnel)
     }
 
-    /// Finds the bridge port of the next hop, and the tags of frames there.
+    /// Returns the bridge port of the next hop, and updates the tags for it.
     fn cross(
         &self,
         bridge: &Link,

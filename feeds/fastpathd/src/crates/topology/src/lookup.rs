@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Asks the kernel for the route of one packet (`RTM_GETROUTE` with `RTM_F_FIB_MATCH`) and decodes
-//! the answer. Routes with several next hops, an encapsulation, a type of service or their own MTU
-//! count as routes without a next hop.
+//! Encodes route look-ups (`RTM_GETROUTE` with `RTM_F_FIB_MATCH`) and decodes the answers. Routes
+//! with several next hops, an encapsulation, a type of service or their own MTU are not supported.
 
 use std::net::IpAddr;
 
@@ -33,25 +32,21 @@ pub struct Layer4 {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct RouteQuery {
     pub from: IpAddr,
-    /// Destination, of the same family.
     pub to: IpAddr,
-    /// Index of the ingress device.
     pub iif: u32,
     pub mark: u32,
-    /// Set if a routing rule matches protocol or ports.
+    /// `Some` if a routing rule matches the protocol or ports.
     pub layer4: Option<Layer4>,
 }
 
-/// The kernel's decision about a packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum RouteAnswer {
-    /// Sent to this next hop.
     Hop(NextHop),
-    /// Refused, delivered locally, or sent by a route that is not supported here.
+    /// The kernel refuses the packet, delivers it locally, or uses an unsupported route.
     Other,
 }
 
-/// Returns the request with this sequence number.
+/// Encodes a query as a request with this sequence number.
 pub(crate) fn request(query: &RouteQuery, seq: u32) -> Vec<u8> {
     const FIB_MATCH: u32 = 0x2000;
     let (family, length) = match query.to {
@@ -81,13 +76,13 @@ fn push_address(payload: &mut Vec<u8>, kind: u16, address: IpAddr) {
     }
 }
 
-/// Decodes the answer: a route, or an error such as `-ENETUNREACH`, or `-EINVAL` of a blackhole.
+/// Decodes a route, or an error such as `-ENETUNREACH`, or `-EINVAL` for a blackhole.
 pub(crate) fn answer(message: &Message<'_>) -> RouteAnswer {
-    followed(message).map_or(RouteAnswer::Other, RouteAnswer::Hop)
+    next_hop(message).map_or(RouteAnswer::Other, RouteAnswer::Hop)
 }
 
-/// Returns the next hop of a supported route.
-fn followed(message: &Message<'_>) -> Option<NextHop> {
+/// Returns the next hop; `None` if the route is not supported.
+fn next_hop(message: &Message<'_>) -> Option<NextHop> {
     if message.kind != libc::RTM_NEWROUTE {
         return None;
     }

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Asks the kernel for routes without blocking the thread: 32 packets in a datagram, 2 s for the
-//! answers to it.
+//! Sends route look-ups asynchronously: 32 queries per datagram, with a timeout of 2 s.
 
 use std::io;
 use std::time::Duration;
@@ -11,14 +10,12 @@ use tokio::time::timeout;
 
 use crate::lookup::{RouteAnswer, RouteQuery, answer, request};
 
-/// Questions in a datagram. The kernel answers all of them within the call, so the answers must fit
-/// into the receive buffer.
+/// Queries per datagram. The kernel answers all of them within `send`, so the answers must fit into
+/// the receive buffer.
 const BATCH: usize = 32;
 
-/// Time after which answers count as lost.
 const TIMEOUT: Duration = Duration::from_secs(2);
 
-/// Why the kernel could not be asked for routes.
 #[derive(Debug, Error)]
 pub enum LookupError {
     #[error("cannot open an rtnetlink socket for route look-ups")]
@@ -27,12 +24,12 @@ pub enum LookupError {
     Send(#[source] io::Error),
     #[error("cannot receive the answers to route look-ups")]
     Receive(#[source] io::Error),
-    /// Some answers were lost.
+    /// The answers did not arrive within the timeout.
     #[error("the kernel does not answer route look-ups")]
     Silent,
 }
 
-/// Socket for route look-ups. Needs no privilege; sees the network namespace it was opened in.
+/// Looks up routes of the network namespace in which it was opened. Needs no privileges.
 #[derive(Debug)]
 pub struct RouteLookup {
     socket: AsyncSocket,
@@ -41,15 +38,12 @@ pub struct RouteLookup {
 
 impl RouteLookup {
     /// Opens the socket. Needs a tokio runtime with I/O and time.
-    ///
-    /// # Errors
-    /// Returns [`LookupError::Open`].
     pub fn open() -> Result<Self, LookupError> {
         let socket = AsyncSocket::open(Protocol::Route, &[]).map_err(LookupError::Open)?;
         Ok(Self { socket, seq: 0 })
     }
 
-    /// Returns the kernel's answer to each question.
+    /// Returns the kernel's answer to each query.
     ///
     /// # Errors
     /// Returns a [`LookupError`]; the socket is unusable afterwards.

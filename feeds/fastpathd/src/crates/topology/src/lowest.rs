@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Decides which devices belong into a flowtable (the lowest ones of every forwarding path), with
-//! reasons, and lists the tunnels that packets are routed over.
+//! Selects the devices of a flowtable, with reasons, and lists the tunnels that packets are routed
+//! over.
 //!
-//! A flowtable hooks the ingress of a device. Packets of a path enter through its lowest device,
-//! and the kernel walks down to the same device when it resolves the egress of a flow, so a listed
-//! bridge, VLAN device or ppp device would see no packets. A tunnel is the lowest device of the
-//! packets inside it.
+//! A flowtable hooks the ingress of a device. Packets enter through the lowest device of a path,
+//! and the kernel resolves the egress of a flow down to the lowest device, so a listed bridge, VLAN
+//! device or ppp device would see no packets. A tunnel is the lowest device of the packets inside
+//! it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
@@ -16,19 +16,16 @@ use crate::link_kind::{is_listed_tunnel, is_port};
 use crate::model::Topology;
 use crate::types::{Link, LinkKind, Name, RouteKind};
 
-/// Verdict whether a device belongs into a flowtable.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LowestDevice {
     pub index: u32,
     pub device: Name,
-    /// The device belongs into the flowtable.
     pub eligible: bool,
-    /// Reason for the verdict.
     pub why: Cause,
 }
 
 config::coded! {
-    /// Why a device belongs into a flowtable, or does not.
+    /// Reason why a flowtable lists a device, or does not.
     pub enum LinkReason {
         BridgePort { bridge: Name, devices: String } = "bridge-port",
             "port of bridge {bridge}, carries {devices}";
@@ -52,7 +49,6 @@ config::coded! {
 pub(crate) type Carries = BTreeMap<u32, BTreeSet<Name>>;
 
 impl Topology {
-    /// Returns every link by index, with the verdict whether a flowtable lists it.
     #[must_use]
     pub fn lowest(&self) -> Vec<LowestDevice> {
         let mut carries = Carries::new();
@@ -80,9 +76,9 @@ impl Topology {
             .collect()
     }
 
-    /// Returns tunnels that packets are routed over: with `listed`, the tunnels that a flowtable
-    /// can list, otherwise all others. The kernel also adds flows over unlisted tunnels: it then
-    /// offloads packets that enter through a port, but not packets from the tunnel.
+    /// Returns the routed tunnels that a flowtable can list, or all others if `listed` is false.
+    /// For unlisted tunnels, the kernel offloads packets from a port to the tunnel, but not the
+    /// opposite direction.
     #[must_use]
     pub fn tunnels(&self, listed: bool) -> BTreeSet<Name> {
         let tunnels = self.links().filter(|link| {
@@ -94,8 +90,7 @@ impl Topology {
         tunnels.map(|link| link.name.clone()).collect()
     }
 
-    /// Returns the layer 3 devices that packets are routed over, each with all devices that its
-    /// packets pass, itself included.
+    /// Returns each routed layer 3 device with all devices that its packets pass, itself included.
     #[must_use]
     pub fn stacks(&self) -> BTreeMap<Name, BTreeSet<Name>> {
         let routed = self.links().filter(|link| self.is_routed(link));
@@ -113,9 +108,8 @@ impl Topology {
         self.link_named(device).is_some_and(Link::is_bridge)
     }
 
-    /// Returns the lowest devices below devices that `PPPoE` sessions ran over. While a session is
-    /// down, nothing else shows that its devices belong to a path, so each reconnect would change
-    /// the flowtable twice.
+    /// Returns the lowest devices of former `PPPoE` sessions. Without them, each reconnect would
+    /// change the flowtable twice.
     fn kept(&self) -> Carries {
         let mut kept = Carries::new();
         for link in self.dialled.iter().filter_map(|name| self.link_named(name)) {
@@ -124,8 +118,8 @@ impl Topology {
         kept
     }
 
-    /// Returns whether packets are routed over the link: it has an address or a route other than
-    /// the link-local ones that every device has.
+    /// Returns whether packets are routed over the link: it has an address or a route that is not
+    /// link-local.
     fn is_routed(&self, link: &Link) -> bool {
         link.kind != LinkKind::Loopback
             && (self
@@ -221,7 +215,6 @@ impl Link {
     }
 }
 
-/// Returns whether the address or network is link-local; every device that is up has one.
 #[must_use]
 pub fn is_link_local(address: IpAddr) -> bool {
     match address {

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! State of the network, and how each change alters it: own addresses, resolved next hops,
-//! stations, lower devices, and the generation.
+//! Applies changes, and answers queries about links, addresses, next hops and stations.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::net::{IpAddr, Ipv4Addr};
@@ -17,22 +16,19 @@ use crate::types::{
     PortVlan, PppoeSession, QueueingDiscipline, Route, RouteKind,
 };
 
-/// Resolution of a next hop.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Hop {
-    /// Packets cannot be sent yet.
+    /// The neighbour entry is missing or invalid.
     Unresolved,
-    /// Reachable without an Ethernet address.
+    /// The neighbour is valid and has no Ethernet address.
     WithoutMac,
-    /// Reachable at this Ethernet address.
     Resolved(Mac),
 }
 
 #[derive(Debug, Clone, Default)]
 pub struct Topology {
     pub(crate) links: BTreeMap<u32, Link>,
-    /// Whether any device belongs to a VRF; cached, since each flow reads it and only links alter
-    /// it.
+    /// Whether any device belongs to a VRF; cached because every flow reads it.
     pub(crate) in_vrf: bool,
     names: HashMap<Name, u32>,
     addresses: BTreeSet<Address>,
@@ -47,8 +43,8 @@ pub struct Topology {
     sessions: Vec<PppoeSession>,
     dialers: Vec<Dialer>,
     pub(crate) ppp: BTreeMap<Name, PppoeSession>,
-    /// Devices that sessions ran over since the start; `lowest` keeps them in the flowtable, so
-    /// that a reconnect does not change it.
+    /// Devices below former and current sessions. `lowest` keeps them, so that a reconnect does not
+    /// change the flowtable.
     pub(crate) dialled: BTreeSet<Name>,
     pub(crate) generation: u64,
 }
@@ -59,8 +55,8 @@ impl Topology {
         Self::default()
     }
 
-    /// Applies a change. Returns whether an answer of this model may differ afterwards; if so,
-    /// [`Topology::generation`] has grown.
+    /// Applies a change. Returns whether answers may differ afterwards; if so, increments
+    /// [`Topology::generation`].
     pub fn apply(&mut self, change: Change) -> bool {
         let reach = Reach::of(&change);
         let changed = match change {
@@ -74,7 +70,6 @@ impl Topology {
         changed
     }
 
-    /// Rebuilds the model from a full read, without objects that are not in it.
     fn replace(&mut self, changes: Vec<Change>) -> bool {
         let dialled = self.dialled.clone();
         let kernel = std::mem::take(&mut self.kernel);
@@ -150,7 +145,7 @@ impl Topology {
 
     fn drop_link(&mut self, index: u32) -> bool {
         let Some(link) = self.links.remove(&index) else { return false };
-        // Another link may have the name by now.
+        // A new link may already use the name.
         if self.names.get(&link.name) == Some(&index) {
             self.names.remove(&link.name);
         }
@@ -182,7 +177,7 @@ impl Topology {
     }
 
     fn drop_address(&mut self, address: &Address) -> bool {
-        // Peer or other attributes may have changed since, so they do not count.
+        // Ignore the peer, which may have changed.
         let before = self.addresses.len();
         self.addresses.retain(|have| {
             (have.index, have.address, have.prefix)
@@ -211,7 +206,7 @@ impl Topology {
 
     fn drop_station(&mut self, entry: &FdbEntry) -> bool {
         let key = (entry.bridge, entry.mac, entry.vlan);
-        // A moved station is reported as new on one port, then as removed from the other.
+        // For a moved station, the kernel reports the new port before the removal from the old one.
         if self.fdb.get(&key).is_some_and(|have| have.port != entry.port) {
             return false;
         }
@@ -245,7 +240,7 @@ impl Topology {
             .filter(|(_, hop)| *hop != Hop::Unresolved)
     }
 
-    /// Returns the resolution of a next hop by link and address.
+    /// Resolves a next hop by link index and address.
     pub(crate) fn hop(&self, key: (u32, IpAddr)) -> Hop {
         match self.neighbours.get(&key) {
             Some(Neighbour { state: NeighbourState::Valid, mac, .. }) => {
@@ -255,19 +250,17 @@ impl Topology {
         }
     }
 
-    /// Returns the bridge port on which a station was seen.
     pub(crate) fn station(&self, bridge: u32, mac: Mac, vlan: u16) -> Option<u32> {
         let entry = self.fdb.get(&(bridge, mac, vlan))?;
         (!entry.own && entry.port != bridge).then_some(entry.port)
     }
 
-    /// Returns the VLANs of a bridge port, or of the bridge itself.
     pub(crate) fn port_vlans(&self, index: u32) -> &[PortVlan] {
         self.vlans.get(&index).map_or(&[], Vec::as_slice)
     }
 
-    /// Returns a number that grows with every change that may alter an answer. A neighbour that
-    /// becomes stale and is confirmed again does not alter any.
+    /// Returns a counter of the changes that may alter an answer. A neighbour that turns stale and
+    /// is confirmed again does not count.
     #[must_use]
     pub fn generation(&self) -> u64 {
         self.generation
@@ -288,13 +281,12 @@ impl Topology {
             .is_some_and(|route| matches!(route.kind, RouteKind::Local | RouteKind::Broadcast))
     }
 
-    /// Returns whether an address of this machine is in the network.
     #[must_use]
     pub fn has_own_in(&self, network: Network) -> bool {
         self.own.iter().any(|address| network.contains(*address))
     }
 
-    /// Returns whether the address is this machine's own, without a route look-up.
+    /// Like [`Topology::is_local`], without a route look-up.
     pub(crate) fn is_own(&self, address: IpAddr) -> bool {
         address.is_loopback()
             || address.is_unspecified()
@@ -302,7 +294,6 @@ impl Topology {
             || self.own.contains(&address)
     }
 
-    /// Returns all links by index.
     pub fn links(&self) -> impl Iterator<Item = &Link> {
         self.links.values()
     }
@@ -332,12 +323,10 @@ impl Topology {
         }
     }
 
-    /// Returns all addresses, by link.
     pub fn addresses(&self) -> impl Iterator<Item = &Address> {
         self.addresses.iter()
     }
 
-    /// Returns the configured queueing disciplines, in order.
     #[must_use]
     pub fn queues(&self) -> &[QueueingDiscipline] {
         &self.queues
@@ -347,17 +336,14 @@ impl Topology {
         &self.sessions
     }
 
-    /// Returns all routes, in no particular order.
     pub fn routes(&self) -> impl Iterator<Item = &Route> {
         self.routes.iter()
     }
 
-    /// Returns all neighbours, in no particular order.
     pub fn neighbours(&self) -> impl Iterator<Item = &Neighbour> {
         self.neighbours.values()
     }
 
-    /// Returns all entries of all forwarding databases, in no particular order.
     pub fn fdb(&self) -> impl Iterator<Item = &FdbEntry> {
         self.fdb.values()
     }

@@ -7,9 +7,9 @@ use crate::model::Topology;
 use crate::types::{Link, LinkKind, Mac};
 
 impl Topology {
-    /// Returns the MAC addresses of the port and of the devices above it: its bridge or bond, VLAN
-    /// devices, macvlan. Devices that are down receive nothing. A bridge takes frames to the
-    /// addresses of its other ports for itself, and the stack drops them, so these do not count.
+    /// Returns the MAC addresses of the port and of the devices above it that are up: its bridge or
+    /// bond, VLAN devices, macvlan. The other ports of the bridge do not count: the stack drops
+    /// frames to their addresses.
     #[must_use]
     pub fn own_macs(&self, port: &str) -> BTreeSet<Mac> {
         let Some(port) = self.link_named(port) else { return BTreeSet::new() };
@@ -27,7 +27,6 @@ impl Topology {
     }
 }
 
-/// Returns whether `link` receives the frames of `below`.
 fn is_above(link: &Link, below: &Link) -> bool {
     let on_top = match &link.kind {
         LinkKind::Vlan { .. } => true,
@@ -48,7 +47,7 @@ mod tests {
     }
 
     #[test]
-    fn own_macs_are_of_the_port_and_the_devices_above_it() {
+    fn own_macs_include_the_port_and_the_devices_above_it() {
         let bridge = |index, name| Link {
             kind: LinkKind::Bridge { vlan_filtering: true },
             ..link(index, name)
@@ -66,7 +65,7 @@ mod tests {
             down,
             link(4, "wan"),
             vlan(14, "wan.35", 35, 4),
-            // A veth's peer and a tunnel's underlying device are not below it.
+            // `IFLA_LINK` of a veth or a tunnel is not a lower device.
             on(4, other(15, "veth0", "veth")),
             on(4, other(16, "gre1", "gretap")),
         ];

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! `PPPoE` sessions, and the ppp device of each.
+//! Parses `PPPoE` sessions, and assigns them to ppp devices.
 //!
-//! The kernel lists the sessions (`/proc/net/pppoe`) and the ppp devices (rtnetlink), but not which
-//! belong together. One of each is a clear pair. With several, the command line of the session's
-//! pppd has both names (`OpenWrt` starts `pppd … ifname pppoe-wan … plugin pppoe.so nic-wan.35`);
-//! the rest is matched if only one pairing is possible.
+//! The kernel lists sessions (`/proc/net/pppoe`) and ppp devices (rtnetlink), but not their
+//! relation. The command line of pppd names both (`OpenWrt` starts `pppd … ifname pppoe-wan …
+//! plugin pppoe.so nic-wan.35`). If one session and one device remain, they belong together.
 
 use std::collections::BTreeMap;
 
@@ -20,7 +19,7 @@ pub fn parse_sessions(text: &str) -> Vec<PppoeSession> {
 
 fn parse_session(line: &str) -> Option<PppoeSession> {
     let mut words = line.split_ascii_whitespace();
-    // The kernel prints the big-endian number as if it were native.
+    // The kernel prints the big-endian number in native order.
     let raw = u32::from_str_radix(words.next()?, 16).ok()?;
     let id = u16::from_be(u16::try_from(raw).ok()?);
     let peer = parse_mac(words.next()?)?;
@@ -39,8 +38,8 @@ fn parse_mac(text: &str) -> Option<Mac> {
     parts.next().is_none().then_some(Mac(mac))
 }
 
-/// Parses a process's command line (`/proc/PID/cmdline`, arguments ended by NUL). `None` unless it
-/// is a pppd with a `PPPoE` plugin and an `ifname` argument.
+/// Parses `/proc/PID/cmdline` (arguments end with NUL). `None` unless the process is a pppd with a
+/// `PPPoE` plugin and an `ifname` argument.
 #[must_use]
 pub fn parse_dialer(cmdline: &[u8]) -> Option<Dialer> {
     let words: Vec<&str> =
@@ -57,7 +56,7 @@ pub fn parse_dialer(cmdline: &[u8]) -> Option<Dialer> {
     Some(Dialer { device: after("ifname")?.into(), lower: nic.into() })
 }
 
-/// Returns the session of each ppp device by name, where the pairing is known.
+/// Returns the sessions of the ppp devices, by device; omits ambiguous ones.
 pub(crate) fn assign<'a>(
     ppp: &[&Name],
     sessions: &'a [PppoeSession],
@@ -65,25 +64,26 @@ pub(crate) fn assign<'a>(
 ) -> BTreeMap<Name, &'a PppoeSession> {
     let mut found = BTreeMap::new();
     let mut devices: Vec<&Name> = ppp.to_vec();
-    let mut left: Vec<&PppoeSession> = sessions.iter().collect();
+    let mut unassigned: Vec<&PppoeSession> = sessions.iter().collect();
     for dialer in dialers {
-        let over: Vec<_> = left.iter().filter(|session| session.device == dialer.lower).collect();
+        let over: Vec<_> =
+            unassigned.iter().filter(|session| session.device == dialer.lower).collect();
         let ([session], true) = (over.as_slice(), devices.contains(&&dialer.device)) else {
             continue;
         };
         let session: &PppoeSession = session;
         found.insert(dialer.device.clone(), session);
         devices.retain(|device| **device != dialer.device);
-        left.retain(|other| *other != session);
+        unassigned.retain(|other| *other != session);
     }
-    if let ([device], [session]) = (devices.as_slice(), left.as_slice()) {
+    if let ([device], [session]) = (devices.as_slice(), unassigned.as_slice()) {
         found.insert((*device).clone(), *session);
     }
     found
 }
 
-/// Returns the device below a ppp device with an unknown session, if all sessions run over the same
-/// device.
+/// Returns the lower device if all sessions share it; it is valid for ppp devices of unknown
+/// sessions.
 pub(crate) fn common_lower(sessions: &[PppoeSession]) -> Option<&Name> {
     let first = &sessions.first()?.device;
     sessions.iter().all(|session| session.device == *first).then_some(first)

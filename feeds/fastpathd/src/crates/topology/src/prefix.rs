@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Addresses as numbers, and as the kernel encodes them.
+//! Converts addresses to numbers, and from the kernel's encoding.
 
 use std::net::IpAddr;
 
-/// Converts an address of either family to a left-aligned number.
+/// Returns the address as a left-aligned 128-bit number.
 pub(crate) fn bits(address: IpAddr) -> u128 {
     match address {
         IpAddr::V4(v4) => u128::from(v4.to_bits()) << 96,

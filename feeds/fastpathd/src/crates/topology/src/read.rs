@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Reads whole tables of the kernel, and decides which ones to read again after an event. `PPPoE`
-//! sessions without a device are read again up to 5 times.
+//! Dumps the kernel's tables, and decides which to dump again after an event. Polls `PPPoE`
+//! sessions without a device up to 5 times.
 
 use std::collections::{BTreeSet, HashSet};
 use std::fs;
@@ -16,7 +16,6 @@ use crate::pppoe::{parse_dialer, parse_sessions};
 use crate::table::Table;
 use crate::types::{Dialer, LinkKind, PppoeSession};
 
-/// Why the network cannot be read.
 #[derive(Debug, Error)]
 pub enum ReadError {
     #[error("reading {0} from the kernel")]
@@ -25,9 +24,7 @@ pub enum ReadError {
     Pppoe(#[source] io::Error),
 }
 
-/// Tables of the kernel.
 pub(crate) trait Kernel {
-    /// Returns a whole table as messages.
     fn dump(&mut self, table: Table) -> Result<Vec<u8>, RequestError>;
     /// Returns `PPPoE` sessions, and their pppd processes if there are several sessions.
     fn pppoe(&mut self) -> io::Result<(Vec<PppoeSession>, Vec<Dialer>)>;
@@ -64,7 +61,7 @@ impl Kernel for RunningKernel {
     }
 
     fn pppoe(&mut self) -> io::Result<(Vec<PppoeSession>, Vec<Dialer>)> {
-        // The file is missing while the module is not loaded.
+        // The file exists only while the module `pppoe` is loaded.
         let text = match fs::read_to_string(self.proc.join("net/pppoe")) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => String::new(),
             other => other?,
@@ -75,10 +72,10 @@ impl Kernel for RunningKernel {
     }
 }
 
-/// Maximum rechecks: sessions of other programs, such as a server, may never get a device.
-const RECHECKS: u8 = 5;
+/// Limit of rechecks, because sessions of other programs, such as a server, may never get a device.
+const MAX_RECHECKS: u8 = 5;
 
-/// A table that events reported only in part, or not at all.
+/// Tables with changes that events report incompletely or not at all.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Stale {
     Vlans,
@@ -88,14 +85,12 @@ enum Stale {
     Pppoe,
 }
 
-/// Turns messages into changes, and tracks which tables are stale.
+/// Decodes messages into changes, and tracks which tables are stale.
 #[derive(Debug)]
 pub(crate) struct Reader<K> {
     kernel: K,
     ppp: HashSet<u32>,
-    /// Tables to read again.
     stale: BTreeSet<Stale>,
-    /// Remaining rechecks of sessions without a ppp device.
     rechecks: u8,
     /// There are more sessions than ppp devices.
     orphans: bool,
@@ -107,12 +102,11 @@ impl<K: Kernel> Reader<K> {
             kernel,
             ppp: HashSet::new(),
             stale: BTreeSet::new(),
-            rechecks: RECHECKS,
+            rechecks: MAX_RECHECKS,
             orphans: false,
         }
     }
 
-    /// Reads all tables.
     pub(crate) fn full(&mut self) -> Result<Change, ReadError> {
         self.ppp.clear();
         let mut all = Vec::new();
@@ -132,7 +126,6 @@ impl<K: Kernel> Reader<K> {
         Ok(Change::Full(all))
     }
 
-    /// Decodes a datagram of events into changes.
     pub(crate) fn event(&mut self, datagram: &[u8], changes: &mut Vec<Change>) {
         for message in messages(datagram) {
             match decode(&message) {
@@ -149,7 +142,6 @@ impl<K: Kernel> Reader<K> {
         }
     }
 
-    /// Reads the stale tables again.
     pub(crate) fn refresh(&mut self, changes: &mut Vec<Change>) -> Result<(), ReadError> {
         for table in std::mem::take(&mut self.stale) {
             changes.push(match table {
@@ -163,13 +155,12 @@ impl<K: Kernel> Reader<K> {
         Ok(())
     }
 
-    /// Returns whether to read the sessions again later without an event: pppd closes its session
-    /// some time after it removes its device, and no event reports that.
+    /// Returns whether to poll the sessions: pppd closes its session some time after it removes its
+    /// device, and the kernel sends no event.
     pub(crate) fn needs_recheck(&self) -> bool {
         self.orphans && self.rechecks > 0
     }
 
-    /// Marks the sessions as stale.
     pub(crate) fn recheck(&mut self) {
         self.rechecks = self.rechecks.saturating_sub(1);
         self.mark(Stale::Pppoe);
@@ -188,14 +179,14 @@ impl<K: Kernel> Reader<K> {
                 if link.kind == LinkKind::Ppp {
                     self.ppp.insert(link.index);
                     self.mark(Stale::Pppoe);
-                    self.rechecks = RECHECKS;
+                    self.rechecks = MAX_RECHECKS;
                 }
             }
             Change::LinkGone(index) => {
                 self.mark(Stale::Routes);
                 if self.ppp.remove(index) {
                     self.mark(Stale::Pppoe);
-                    self.rechecks = RECHECKS;
+                    self.rechecks = MAX_RECHECKS;
                 }
             }
             Change::AddressGone(_) => self.mark(Stale::Routes),
@@ -207,7 +198,7 @@ impl<K: Kernel> Reader<K> {
         self.kernel.dump(table).map_err(|error| ReadError::Table(table.name(), error))
     }
 
-    /// Dumps a table that the kernel may lack; empty if it does.
+    /// Dumps a table; empty if the kernel does not support it.
     fn optional(&mut self, table: Table) -> Result<Vec<u8>, ReadError> {
         match self.kernel.dump(table) {
             Err(error) if error.refused() == Some(libc::EOPNOTSUPP) => Ok(Vec::new()),
@@ -263,7 +254,6 @@ impl<K: Kernel> Reader<K> {
     }
 }
 
-/// Decodes the messages of a table, and returns what `wanted` selects.
 fn decoded<T>(table: &[u8], mut wanted: impl FnMut(Decoded) -> Option<T>) -> Vec<T> {
     messages(table).filter_map(|message| wanted(decode(&message))).collect()
 }

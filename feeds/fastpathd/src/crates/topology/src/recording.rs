@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! Converts recordings made on x86 to this machine's byte order, for tests.
 //!
-//! rtnetlink has numbers in the machine's order and addresses in wire order. Only numbers that this
+//! rtnetlink encodes numbers in native order and addresses in network order. Only numbers that this
 //! crate reads are converted.
 
-/// Content of an attribute.
 #[derive(Clone, Copy)]
 enum Value {
     /// Numbers of these sizes, in bytes.
@@ -37,7 +36,7 @@ const NEIGHBOUR: Attributes = &[(5, HALF), (9, WORD)];
 pub(crate) fn native(recorded: &[u8]) -> Vec<u8> {
     let mut bytes = recorded.to_vec();
     if cfg!(target_endian = "big") {
-        turn_messages(&mut bytes);
+        swap_messages(&mut bytes);
     }
     bytes
 }
@@ -51,16 +50,16 @@ pub(crate) fn native_session(recorded: &str) -> String {
     }
 }
 
-fn turn_messages(mut bytes: &mut [u8]) {
+fn swap_messages(mut bytes: &mut [u8]) {
     while let Some(&[l0, l1, l2, l3, k0, k1]) = bytes.first_chunk() {
         let length = u32::from_le_bytes([l0, l1, l2, l3]) as usize;
-        turn(bytes, &[4, 2, 2, 4, 4]);
-        turn_payload(u16::from_le_bytes([k0, k1]), &mut bytes[16..length]);
+        swap(bytes, &[4, 2, 2, 4, 4]);
+        swap_payload(u16::from_le_bytes([k0, k1]), &mut bytes[16..length]);
         bytes = bytes.get_mut(length.next_multiple_of(4)..).unwrap_or_default();
     }
 }
 
-fn turn_payload(kind: u16, payload: &mut [u8]) {
+fn swap_payload(kind: u16, payload: &mut [u8]) {
     const AF_BRIDGE: u8 = 7;
     let (header, attributes) = match kind {
         libc::RTM_NEWLINK if payload[0] == AF_BRIDGE => (IFINFOMSG, PORT),
@@ -68,24 +67,24 @@ fn turn_payload(kind: u16, payload: &mut [u8]) {
         libc::RTM_NEWADDR => (IFADDRMSG, &[][..]),
         libc::RTM_NEWROUTE => (RTMSG, ROUTE),
         libc::RTM_NEWNEIGH => (NDMSG, NEIGHBOUR),
-        // The message that ends a dump.
+        // `NLMSG_DONE`.
         _ => return,
     };
-    turn(payload, header);
-    turn_attributes(&mut payload[header.iter().sum()..], attributes);
+    swap(payload, header);
+    swap_attributes(&mut payload[header.iter().sum()..], attributes);
 }
 
-fn turn_attributes(mut bytes: &mut [u8], known: Attributes) {
+fn swap_attributes(mut bytes: &mut [u8], known: Attributes) {
     while let Some(&[l0, l1, k0, k1]) = bytes.first_chunk() {
         let length = usize::from(u16::from_le_bytes([l0, l1]));
         let kind = u16::from_le_bytes([k0, k1]) & 0x3fff;
-        turn(bytes, &[2, 2]);
+        swap(bytes, &[2, 2]);
         let value = &mut bytes[4..length];
         match known.iter().find(|(known, _)| *known == kind) {
             Some((_, Value::Numbers(sizes))) if sizes.iter().sum::<usize>() == value.len() => {
-                turn(value, sizes);
+                swap(value, sizes);
             }
-            Some((_, Value::Nest(known))) => turn_attributes(value, known),
+            Some((_, Value::Nest(known))) => swap_attributes(value, known),
             _ => {}
         }
         bytes = bytes.get_mut(length.next_multiple_of(4)..).unwrap_or_default();
@@ -93,7 +92,7 @@ fn turn_attributes(mut bytes: &mut [u8], known: Attributes) {
 }
 
 /// Reverses the leading numbers of these sizes.
-fn turn(mut bytes: &mut [u8], sizes: &[usize]) {
+fn swap(mut bytes: &mut [u8], sizes: &[usize]) {
     for size in sizes {
         let (number, rest) = bytes.split_at_mut(*size);
         number.reverse();

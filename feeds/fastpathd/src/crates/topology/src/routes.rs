@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Longest prefix match over the tables local, main and default, with metrics, and whether a route
-//! depends on the source or on a hash.
+//! Longest prefix match over the tables local, main and default, with metrics.
 //!
-//! Policy routing (further rules and tables, VRF) is not modelled: the kernel is asked, and a flow
-//! without a sufficient answer is shown with the route of the default tables.
-//! [`Topology::is_policy_routed`](crate::Topology::is_policy_routed) returns whether that can
-//! happen.
+//! Policy routing (other rules and tables, VRFs) is not modelled: the kernel is asked instead, and
+//! a flow without an answer is shown with the route of the default tables. See
+//! [`Topology::is_policy_routed`](crate::Topology::is_policy_routed).
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};
@@ -57,7 +55,7 @@ impl Table {
         removed
     }
 
-    /// Returns the routes to the smallest network that contains the address.
+    /// Returns the routes with the longest matching prefix.
     fn best(&self, address: u128) -> Option<&[Route]> {
         self.0.iter().find_map(|(Reverse(prefix), level)| {
             Some(level.get(&mask(address, *prefix))?.as_slice())
@@ -96,7 +94,6 @@ impl Routes {
         self.table(route).is_some_and(|table| table.remove(route))
     }
 
-    /// Removes the routes over a link that no longer exists.
     pub(crate) fn drop_link(&mut self, index: u32) {
         for table in self.v4.iter_mut().chain(&mut self.v6) {
             let gone: Vec<Route> =
@@ -107,23 +104,22 @@ impl Routes {
         }
     }
 
-    /// Returns the routes to the smallest network with the address, in the first table that has
-    /// one.
+    /// Returns the routes with the longest matching prefix, in the first table with a match.
     fn best(&self, address: IpAddr) -> &[Route] {
         let tables = if address.is_ipv4() { &self.v4 } else { &self.v6 };
         let address = bits(address);
         tables.iter().find_map(|table| table.best(address)).unwrap_or_default()
     }
 
-    /// Returns the route that the kernel would use; `None` if there is none or it refuses.
+    /// Returns the route to the address; `None` without a route, or if it refuses.
     pub(crate) fn find(&self, address: IpAddr) -> Option<&Route> {
         let route = self.best(address).first()?;
         (route.kind != RouteKind::Refuse).then_some(route)
     }
 
-    /// Returns whether the route depends on more than the destination: a hash chooses one of
-    /// several next hops, or the source chooses among routes. Source routes that all have the same
-    /// next hop count as one: netifd makes one for each address and prefix of a WAN.
+    /// Returns whether the next hop depends on more than the destination: on a hash (multipath), or
+    /// on the source. Source routes with the same next hop do not count: netifd adds one for each
+    /// address and prefix of a WAN.
     pub(crate) fn depends(&self, from: IpAddr, to: IpAddr) -> bool {
         let best = self.best(to);
         let Some(first) = best.first() else { return false };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Routing of a connection where more than the destination may decide: questions for the kernel,
-//! and when its answers hold for every packet of the connection.
+//! Policy routing of a connection: queries for the kernel, and whether its answers hold for every
+//! packet of the connection.
 
 use std::net::IpAddr;
 
@@ -10,28 +10,26 @@ use crate::kernel_routes::RouteBatch;
 use crate::lookup::{Layer4, RouteAnswer, RouteQuery};
 use crate::model::Topology;
 use crate::rules::Packet;
-use crate::selectors::standing_for_all;
+use crate::selectors::representative_marks;
 use crate::types::{Link, LinkKind};
 
 const TCP: u8 = 6;
 const UDP: u8 = 17;
 
-/// Ingress devices tried for the initiator's packets: the device by the usual tables, and the
-/// device through which the kernel sends the replies.
+/// Ingress devices tried for the initiator's packets: first the egress to the initiator by the
+/// default tables, then the egress of the replies.
 const ATTEMPTS: usize = 2;
 
-/// Packets of one direction.
 #[derive(Debug, Clone, Copy)]
 struct Direction {
     from: IpAddr,
     to: IpAddr,
     iif: u32,
     layer4: Layer4,
-    /// The connection's mark, and the source address of packets after source NAT.
+    /// Connection mark and translated source address; `None` without source NAT.
     translated: Option<(u32, IpAddr)>,
 }
 
-/// The kernel's decision about one direction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Decision {
     Asked,
@@ -42,8 +40,8 @@ enum Decision {
 impl Topology {
     /// Returns how the packets of a connection with this mark are routed.
     ///
-    /// The kernel is asked about packets that enter through the other end's device. Programs expect
-    /// packets only there, so the answer holds for all packets that they see.
+    /// Asks the kernel about packets from the device of the other endpoint. eBPF programs accept
+    /// packets only there, so the answer holds for all packets that they forward.
     #[must_use]
     pub fn routing(&self, connection: &Connection, mark: u32) -> Routing {
         let (initiator, responder) = (connection.orig.src, connection.reply.src);
@@ -64,7 +62,7 @@ impl Topology {
         }
     }
 
-    /// Returns the questions since the last call.
+    /// Returns the queries that were queued since the last call.
     #[must_use]
     pub fn route_questions(&self) -> Option<RouteBatch> {
         self.kernel.questions()
@@ -130,7 +128,7 @@ impl Topology {
             return Decision::Unknown;
         };
         let ports = matches!(layer4.proto, TCP | UDP);
-        let Some(marks) = standing_for_all(&conditions.marks) else { return Decision::Unknown };
+        let Some(marks) = representative_marks(&conditions.marks) else { return Decision::Unknown };
         if conditions.layer4 && !ports {
             return Decision::Unknown;
         }
@@ -146,15 +144,16 @@ impl Topology {
         let source = own.and_then(|(answer, source)| Some((answer?.0, self.owner(source)?)));
         let decided = match source {
             Some((RouteAnswer::Hop(hop), device)) if hop.device == device => {
-                // The source address shows that packets left through this device, so their mark
-                // leads there. The hop is certain unless another mark leads there by another hop.
+                // The egress device owns the source address, so the packets' mark selects this
+                // device. The next hop is certain unless another mark selects another one on the
+                // device.
                 let elsewhere = |other: RouteAnswer| match other {
                     RouteAnswer::Hop(other) => other.device != device || other == hop,
                     RouteAnswer::Other => true,
                 };
                 routes().all(elsewhere).then_some(hop)
             }
-            // The address belongs to another device: the kernel ends such a connection.
+            // `nf_nat_oif_changed` ends a connection with the address of another device.
             Some(_) => None,
             None => same(routes()),
         };
@@ -179,7 +178,6 @@ impl Topology {
         owners.peek().is_some() && owners.all(foreign)
     }
 
-    /// Returns the device with this address, if it is the only one.
     fn owner(&self, address: IpAddr) -> Option<u32> {
         let mut owners = self.addresses().filter(|own| own.address == address);
         let first = owners.next()?.index;
@@ -187,8 +185,7 @@ impl Topology {
     }
 }
 
-/// Returns whether no packet leaves the machine through devices of this kind. They hold addresses
-/// that do not depend on a port.
+/// Returns whether devices of this kind never forward packets, but hold addresses of the router.
 fn is_internal(kind: &LinkKind) -> bool {
     match kind {
         LinkKind::Loopback => true,
@@ -199,13 +196,12 @@ fn is_internal(kind: &LinkKind) -> bool {
     }
 }
 
-/// Returns the next hop that all answers share.
 fn same(mut answers: impl Iterator<Item = RouteAnswer>) -> Option<NextHop> {
     let RouteAnswer::Hop(first) = answers.next()? else { return None };
     answers.all(|answer| answer == RouteAnswer::Hop(first)).then_some(first)
 }
 
-/// Returns the packets of the initiator that enter through this device.
+/// Returns the initiator's packets, with this ingress device.
 fn outward(connection: &Connection, mark: u32, iif: u32) -> Direction {
     let Connection { orig, reply, .. } = connection;
     Direction {
@@ -217,7 +213,7 @@ fn outward(connection: &Connection, mark: u32, iif: u32) -> Direction {
     }
 }
 
-/// Returns the packets of the responder that enter through this device.
+/// Returns the responder's packets, with this ingress device.
 fn inward(connection: &Connection, iif: u32) -> Direction {
     let Connection { orig, reply, .. } = connection;
     Direction {

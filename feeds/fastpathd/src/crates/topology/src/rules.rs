@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Routing rules (`ip rule`): decodes them, and decides which rules may match a packet and whether
-//! they may route it differently than the tables of the default rules.
+//! Decodes routing rules (`ip rule`), and decides whether a rule may divert a packet from the
+//! default tables.
 
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
@@ -13,12 +13,9 @@ use crate::routes::{DEFAULT, LOCAL, MAIN};
 use crate::selectors::{Mark, Selectors};
 use crate::types::Name;
 
-/// Action of a rule for a packet that matches.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum RuleAction {
-    /// Looks the destination up in this table.
     Lookup(u32),
-    /// Continues at another rule.
     Goto,
     /// Any action that finds no route: unreachable, prohibit, blackhole, nop.
     Other,
@@ -28,14 +25,12 @@ pub enum RuleAction {
 pub struct RoutingRule {
     /// True for IPv6, false for IPv4.
     pub ipv6: bool,
-    /// Lower priorities come first.
+    /// Lower values are evaluated first.
     pub priority: u32,
     pub action: RuleAction,
     /// The conditions are negated (`not`).
     pub invert: bool,
-    /// Matching sources.
     pub from: Option<Network>,
-    /// Matching destinations.
     pub to: Option<Network>,
     /// Ingress device; `lo` for packets of the router.
     pub iif: Option<Name>,
@@ -43,7 +38,6 @@ pub struct RoutingRule {
     pub oif: Option<Name>,
     /// Matches packets of devices in a VRF (`l3mdev`).
     pub vrf: bool,
-    /// Further conditions, and routes that the rule skips.
     pub selectors: Selectors,
 }
 
@@ -56,17 +50,15 @@ pub(crate) struct Packet<'a> {
     pub(crate) iif: Option<&'a str>,
 }
 
-/// Conditions that decide about a packet.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Conditions {
-    /// Protocol and ports decide.
     pub(crate) layer4: bool,
     pub(crate) marks: Vec<Mark>,
 }
 
 impl RoutingRule {
-    /// Decodes the payload of `RTM_NEWRULE`. `None` for families other than IPv4 and IPv6, because
-    /// multicast routing has rules, too.
+    /// Decodes the payload of `RTM_NEWRULE`. `None` for multicast routing, which has other
+    /// families.
     pub(crate) fn decode(payload: &[u8]) -> Option<Self> {
         const HEADER: usize = 12;
         const INVERT: u32 = 2;
@@ -103,7 +95,6 @@ impl RoutingRule {
         Some(rule)
     }
 
-    /// Reads an attribute `FRA_*`.
     fn take(&mut self, kind: u16, value: &[u8], table: &mut u32) {
         let word = || value.first_chunk().map_or(0, |word| u32::from_ne_bytes(*word));
         let name = || Some(str::from_utf8(value).ok()?.trim_end_matches('\0').into());
@@ -120,7 +111,7 @@ impl RoutingRule {
             15 => *table = word(),
             17 => self.oif = name(),
             19 => self.vrf = value != [0],
-            // Target of goto, realm, padding, protocol.
+            // `FRA_GOTO`, `FRA_FLOW`, `FRA_PAD`, `FRA_PROTOCOL`.
             4 | 11 | 18 | 21 => {}
             _ => self.selectors.take(kind, value),
         }
@@ -128,32 +119,33 @@ impl RoutingRule {
 
     /// Returns the table of a rule without conditions.
     fn plain(&self) -> Option<u32> {
-        let picky = self.invert || self.vrf || self.selectors.any() || self.from.is_some();
+        let conditional = self.invert || self.vrf || self.selectors.any() || self.from.is_some();
         match self.action {
-            _ if picky || self.to.is_some() || self.iif.is_some() || self.oif.is_some() => None,
+            _ if conditional || self.to.is_some() || self.iif.is_some() || self.oif.is_some() => {
+                None
+            }
             RuleAction::Lookup(table) => Some(table),
             RuleAction::Goto | RuleAction::Other => None,
         }
     }
 
-    /// Returns whether this is one of the three default rules.
     fn is_default(&self) -> bool {
         let defaults = [(0, LOCAL), (32766, MAIN), (32767, DEFAULT)];
         self.plain().is_some_and(|table| defaults.contains(&(self.priority, table)))
     }
 
-    /// Returns whether the rule may match; false only if that is certain.
+    /// Returns false only if the rule certainly does not match.
     fn may_match(&self, packet: &Packet<'_>) -> bool {
         if self.invert {
             return true;
         }
         let fits = |of: Option<Network>, address| of.is_none_or(|of| of.contains(address));
-        let came_in = match (&self.iif, packet.iif) {
+        let ingress = match (&self.iif, packet.iif) {
             (Some(iif), Some(device)) => **iif == *device,
             (Some(iif), None) => &**iif != "lo",
             (None, _) => true,
         };
-        came_in
+        ingress
             && self.oif.is_none()
             && !self.vrf
             && fits(self.from, packet.from)
@@ -197,13 +189,12 @@ impl fmt::Display for RoutingRule {
 pub(crate) struct Rules(Vec<RoutingRule>);
 
 impl Rules {
-    /// Takes the rules in the kernel's order.
     pub(crate) fn new(rules: Vec<RoutingRule>) -> Self {
         Self(rules)
     }
 
-    /// Returns whether the packet may be routed differently than by `found`, the default table that
-    /// has a route for it. A kernel without rules consults the three tables in order.
+    /// Returns whether a rule may divert the packet from `found`, the first default table with a
+    /// route. A kernel without rules uses the three tables in order.
     pub(crate) fn divert(&self, packet: &Packet<'_>, found: Option<u32>) -> bool {
         let mut rules = self.0.iter().filter(|rule| rule.ipv6 == packet.to.is_ipv6()).peekable();
         if rules.peek().is_none() {
@@ -217,7 +208,7 @@ impl Rules {
                 // This table has no route for the packet.
                 Some(table) if place(table).is_some_and(|at| at < asked) => {}
                 Some(_) => return true,
-                // Without a route there is nothing to refuse.
+                // A refusal does not matter without a route.
                 None if found.is_none() && rule.action == RuleAction::Other => {}
                 None if rule.may_match(packet) => return true,
                 None => {}
@@ -227,8 +218,8 @@ impl Rules {
         found.is_some()
     }
 
-    /// Returns the conditions that decide about the packet, besides its addresses and ingress
-    /// device. `None` if the kernel's answer about one packet does not hold for the whole flow.
+    /// Returns the conditions besides addresses and ingress device that may affect the packet.
+    /// `None` if the kernel's answer for one packet may not hold for the whole flow.
     pub(crate) fn conditions(&self, packet: &Packet<'_>) -> Option<Conditions> {
         let mut found = Conditions::default();
         let of_family = self.0.iter().filter(|rule| rule.ipv6 == packet.to.is_ipv6());
@@ -243,13 +234,14 @@ impl Rules {
     }
 
     /// Returns the rules other than the defaults that can match forwarded packets.
-    pub(crate) fn made(&self, vrf: bool) -> impl Iterator<Item = &RoutingRule> {
+    pub(crate) fn custom(&self, vrf: bool) -> impl Iterator<Item = &RoutingRule> {
         self.0.iter().filter(move |rule| {
-            // Refuses packets without a route, after all tables; netifd makes one for each device.
+            // netifd adds one rule per device that refuses packets without a route, after all
+            // tables.
             let refuses = rule.action == RuleAction::Other && rule.priority > 32767;
             let local = rule.oif.is_some() || rule.iif.as_deref() == Some("lo");
-            let idle = !rule.invert && (local || (rule.vrf && !vrf));
-            !rule.is_default() && !refuses && !idle
+            let inert = !rule.invert && (local || (rule.vrf && !vrf));
+            !rule.is_default() && !refuses && !inert
         })
     }
 }

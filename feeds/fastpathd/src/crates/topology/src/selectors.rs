@@ -1,35 +1,32 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Conditions of a routing rule besides addresses and devices: conditions that the kernel can be
-//! asked about (mark, protocol, ports, skipped routes), and unknown ones (type of service, users,
-//! tunnels, conditions of later kernels). Also the marks that stand for all others.
+//! Selectors of a routing rule besides addresses and devices. A route look-up can express mark,
+//! protocol, ports and suppressed routes, but not type of service, users, tunnels and attributes of
+//! later kernels.
 
-/// Mark that a rule matches.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Mark {
     /// `fwmark`.
     pub value: u32,
-    /// Bits that are compared.
+    /// `fwmask`: the compared bits.
     pub mask: u32,
 }
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Selectors {
     pub mark: Option<Mark>,
-    /// The rule matches protocol or ports.
+    /// The rule compares protocol or ports.
     pub layer4: bool,
-    /// The rule skips some routes of its table.
+    /// `suppress_prefixlength` or `suppress_ifgroup` is set.
     pub suppress: bool,
-    /// Conditions that a route look-up cannot express for a flow.
+    /// The rule has conditions that a route look-up cannot express.
     pub unknown: bool,
 }
 
 impl Selectors {
-    /// Returns whether there is any condition.
     pub(crate) fn any(&self) -> bool {
         *self != Self::default()
     }
 
-    /// Reads an attribute `FRA_*`.
     pub(crate) fn take(&mut self, kind: u16, value: &[u8]) {
         const NO_SUPPRESSION: u32 = u32::MAX;
         let word = || value.first_chunk().map_or(0, |word| u32::from_ne_bytes(*word));
@@ -42,9 +39,9 @@ impl Selectors {
                 let value = self.mark.map_or(0, |mark| mark.value);
                 self.mark = Some(Mark { value, mask: word() });
             }
-            // Interface group and prefix length of routes to skip.
+            // `FRA_SUPPRESS_IFGROUP`, `FRA_SUPPRESS_PREFIXLEN`.
             13 | 14 => self.suppress |= word() != NO_SUPPRESSION,
-            // Protocol, ports, and the masks of ports.
+            // Protocol, ports, and port masks.
             22..=24 | 28 | 29 => self.layer4 = true,
             // Tunnel, users, DSCP, flow label, and attributes of later kernels.
             _ => self.unknown = true,
@@ -52,11 +49,10 @@ impl Selectors {
     }
 }
 
-/// Returns marks that stand for all marks: the kernel routes each packet like a packet with one of
-/// them, which are 0 and the mark of each rule. `None` if there are too many, for a rule with mark
-/// 0, or for rules with partly overlapping masks.
-pub(crate) fn standing_for_all(marks: &[Mark]) -> Option<Vec<u32>> {
-    const MAX_SELECTORS: usize = 16;
+/// Returns 0 and the mark of each rule: the kernel routes every packet like a packet with one of
+/// these marks. `None` if there are more than 16, a rule matches mark 0, or masks overlap partly.
+pub(crate) fn representative_marks(marks: &[Mark]) -> Option<Vec<u32>> {
+    const MAX_MARKS: usize = 16;
     let mut all = vec![0];
     for mark in marks {
         let apart = |other: &Mark| other.mask == mark.mask || other.mask & mark.mask == 0;
@@ -68,7 +64,7 @@ pub(crate) fn standing_for_all(marks: &[Mark]) -> Option<Vec<u32>> {
             all.push(value);
         }
     }
-    (all.len() <= MAX_SELECTORS).then_some(all)
+    (all.len() <= MAX_MARKS).then_some(all)
 }
 
 #[cfg(test)]
@@ -80,7 +76,7 @@ mod tests {
     }
 
     #[test]
-    fn a_mark_is_compared_whole_without_a_mask() {
+    fn a_rule_without_a_mask_compares_all_bits() {
         let mut selectors = Selectors::default();
         selectors.take(10, &7_u32.to_ne_bytes());
         assert_eq!(selectors.mark, Some(mark(7, u32::MAX)));
@@ -96,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn distinguishes_conditions_that_the_kernel_can_be_asked_about() {
+    fn attributes_are_sorted_into_known_and_unknown_conditions() {
         let known = [22, 23, 24, 28, 29].map(|kind| (kind, true));
         for (kind, known) in known.into_iter().chain([12, 20, 25, 26, 99].map(|kind| (kind, false)))
         {
@@ -112,18 +108,18 @@ mod tests {
     }
 
     #[test]
-    fn few_marks_stand_for_all() {
-        assert_eq!(standing_for_all(&[]), Some(vec![0]));
+    fn representative_marks_are_zero_and_the_marks_of_the_rules() {
+        assert_eq!(representative_marks(&[]), Some(vec![0]));
         let mwan = [mark(0x100, 0x3f00), mark(0x200, 0x3f00), mark(0x100, 0x3f00)];
-        assert_eq!(standing_for_all(&mwan), Some(vec![0, 0x100, 0x200]));
+        assert_eq!(representative_marks(&mwan), Some(vec![0, 0x100, 0x200]));
         assert_eq!(
-            standing_for_all(&[mark(1, 0xff), mark(0x100, 0xff00)]),
+            representative_marks(&[mark(1, 0xff), mark(0x100, 0xff00)]),
             Some(vec![0, 1, 0x100])
         );
         // Mark 0x101 matches both rules.
-        assert_eq!(standing_for_all(&[mark(1, 0xff), mark(0x101, 0xffff)]), None);
-        assert_eq!(standing_for_all(&[mark(0, 0xff)]), None);
+        assert_eq!(representative_marks(&[mark(1, 0xff), mark(0x101, 0xffff)]), None);
+        assert_eq!(representative_marks(&[mark(0, 0xff)]), None);
         let many: Vec<Mark> = (1..=16).map(|value| mark(value, 0xff)).collect();
-        assert_eq!(standing_for_all(&many), None);
+        assert_eq!(representative_marks(&many), None);
     }
 }

@@ -1,31 +1,31 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Queueing disciplines and policers that offloaded packets bypass, defined once for all engines,
-//! and devices with packets that SQM redirects. `decode.rs` lists the default disciplines.
+//! Finds queueing disciplines and policers that offloaded packets bypass, and devices with ingress
+//! packets that SQM redirects.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::model::Topology;
 use crate::types::{LinkKind, Name, QueueingDiscipline};
 
-/// Queues of the lowest device that still apply to offloaded packets. Queues of the devices above
-/// it never do.
+/// Queues of the lowest device that offloaded packets pass. They bypass all queues of the devices
+/// above it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct QueueUse {
     /// Egress packets pass the queue.
     pub leaving: bool,
-    /// Ingress packets have passed the filters.
+    /// Ingress packets pass the filters.
     pub incoming: bool,
 }
 
 impl QueueUse {
-    /// Queues that a flowtable passes: it sends frames with `dev_queue_xmit` of the lowest device,
-    /// and its ingress hook comes after traffic control (`__netif_receive_skb_core`). Packets that
-    /// a filter there redirects do not reach it, see [`Topology::is_redirected`].
+    /// Flowtable: sends frames with `dev_queue_xmit` of the lowest device, and its ingress hook
+    /// runs after traffic control (`__netif_receive_skb_core`). Redirected packets do not reach the
+    /// hook, see [`Topology::is_redirected`].
     pub const FLOWTABLE: Self = Self { leaving: true, incoming: true };
 }
 
-/// Returns the first of these queues that packets over `links` bypass. Each item is the index of a
-/// link, and whether it is the lowest one.
+/// Returns the first queue that packets over `links` bypass. Items are a link's index and whether
+/// the link is the lowest.
 pub fn bypassed_queue(
     queues: &[QueueingDiscipline],
     links: impl IntoIterator<Item = (u32, bool)>,
@@ -39,15 +39,14 @@ pub fn bypassed_queue(
     })
 }
 
-/// Prefix of the name of SQM's ifb. The device's name follows, truncated to [`MAX_IFB_LEN`] in
-/// total.
+/// Prefix of SQM's ifb; the device's name follows, truncated to [`MAX_IFB_LEN`] in total.
 const IFB: &str = "ifb4";
 const MAX_IFB_LEN: usize = 15;
 
 impl Topology {
-    /// Returns whether SQM redirects packets that this device receives to its ifb. They return with
-    /// `tc_skip_classify`, so that `__netif_receive_skb_core` skips the hook of a flowtable.
-    /// Ingress filters of other programs are unknown.
+    /// Returns whether SQM redirects the device's ingress packets to its ifb. Redirected packets
+    /// have `tc_skip_classify` set, so `__netif_receive_skb_core` skips the flowtable's hook.
+    /// Redirection by other programs is not detected.
     #[must_use]
     pub fn is_redirected(&self, device: &str) -> bool {
         if self.queues().is_empty() {
@@ -61,8 +60,8 @@ impl Topology {
         self.queues().iter().any(at_ingress) && self.link_named(&ifb).is_some()
     }
 
-    /// Returns the layer 3 devices (and devices between them and the lowest) with packets that
-    /// would bypass a queue in a flowtable, each with one such queue.
+    /// Returns the devices above the lowest with packets that would bypass a queue in a flowtable,
+    /// each with one such queue.
     #[must_use]
     pub fn shaped(&self) -> BTreeMap<Name, QueueingDiscipline> {
         let mut found = BTreeMap::new();
@@ -136,7 +135,7 @@ mod tests {
         let clsact = QueueingDiscipline { kind: "clsact".into(), ..ingress.clone() };
         let root = QueueingDiscipline { incoming: false, kind: "cake".into(), ..ingress };
         model.apply(Change::Queues(vec![clsact, root]));
-        assert!(!model.is_redirected("wan"), "it does not use these");
+        assert!(!model.is_redirected("wan"), "SQM's filter is on neither");
     }
 
     #[test]
@@ -151,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn a_flowtable_keeps_the_queues_of_the_lowest_devices() {
+    fn offloaded_packets_pass_the_queues_of_the_lowest_devices() {
         let both = [("wan", false), ("wan", true), ("lan1", false), ("lan2", true)];
         assert_eq!(shaped(&both), Vec::<String>::new());
         let queue = |incoming| {

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Side of an address: device, VLAN, port, and whether the next hop is resolved. `link_kind.rs`
-//! decides which devices are ports or tunnels.
+//! Side of an address: device, VLAN, port, and whether the next hop is resolved.
 
 use std::net::IpAddr;
 
@@ -11,22 +10,17 @@ use crate::model::{Hop, Topology};
 use crate::types::{Link, LinkKind, Mac, Name, RouteKind};
 
 /// Maximum depth of a stack of devices; `QinQ` below `PPPoE` has three.
-pub(crate) const DEEPEST: usize = 8;
+pub(crate) const MAX_DEPTH: usize = 8;
 
-/// How packets reach an address.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum SideKind {
-    /// Through a bridge, with or without a VLAN device on it.
     Bridge,
-    /// Through an Ethernet device or a VLAN on one.
     Ethernet,
-    /// Through a `PPPoE` session.
     Pppoe,
     /// Through a tunnel or another device without a known Ethernet port.
     Tunnel,
 }
 
-/// Where an address is, seen from this machine.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct AddressSide {
     /// Layer 3 device of the route: `br-lan.10`, `pppoe-wan`.
@@ -44,7 +38,6 @@ pub struct AddressSide {
     pub tagged: bool,
 }
 
-/// Devices below a layer 3 device towards one station.
 struct Below {
     vlan: u16,
     port: Option<Name>,
@@ -52,8 +45,8 @@ struct Below {
 }
 
 impl Topology {
-    /// Returns the side of an address, by its route or by this next hop. `None` for own and
-    /// multicast addresses, and without a route.
+    /// Returns the side of an address behind `next_hop`, or else behind its route. `None` for own
+    /// and multicast addresses, and without a route.
     #[must_use]
     pub fn side(&self, address: IpAddr, next_hop: Option<NextHop>) -> Option<AddressSide> {
         let (link, next_hop) = self.egress(address, next_hop)?;
@@ -70,8 +63,8 @@ impl Topology {
         })
     }
 
-    /// Returns the link through which packets to the address leave, and their next hop. `None` for
-    /// own and multicast addresses, and without a route.
+    /// Returns the egress link and the next hop. `None` for own and multicast addresses, and
+    /// without a route.
     pub(crate) fn egress(
         &self,
         address: IpAddr,
@@ -85,18 +78,16 @@ impl Topology {
         Some((link, (link.index, gateway.unwrap_or(address))))
     }
 
-    /// Returns the next hop of the route to the address in the usual tables.
     fn by_destination(&self, address: IpAddr) -> Option<NextHop> {
         let route = self.routes.find(address).filter(|route| route.kind == RouteKind::Unicast)?;
         Some(NextHop { device: route.index?, gateway: route.gateway })
     }
 
-    /// Walks down from a layer 3 device to the lowest device towards a station.
     fn below(&self, link: &Link, mut mac: Option<Mac>) -> Below {
         let mut at = link;
         let (mut vlan, mut pppoe, mut bridged) = (0, false, false);
         let mut port = None;
-        for _ in 0..DEEPEST {
+        for _ in 0..MAX_DEPTH {
             let next = match at.kind {
                 LinkKind::Vlan { id, .. } => {
                     vlan = if vlan == 0 { id } else { vlan };
@@ -132,8 +123,8 @@ impl Topology {
         Below { vlan, port, kind }
     }
 
-    /// Returns the VLAN inside a filtering bridge of frames from the upper device with this tag;
-    /// without a tag, the bridge's PVID.
+    /// Returns the VLAN inside a filtering bridge of frames with this tag, or the bridge's PVID if
+    /// the tag is 0.
     pub(crate) fn inside(&self, bridge: &Link, tag: u16) -> u16 {
         if tag != 0 {
             return tag;

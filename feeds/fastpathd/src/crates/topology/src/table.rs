@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The eight rtnetlink tables to read, and the request that dumps each.
+//! rtnetlink tables, and the requests that dump them.
 
 use netlink::push_attribute;
 
@@ -27,7 +27,6 @@ impl Table {
         Self::Rules,
     ];
 
-    /// Returns the name of the table for messages.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Links => "links",
@@ -41,13 +40,11 @@ impl Table {
         }
     }
 
-    /// Returns type and payload of the request that dumps the table.
     pub(crate) fn request(self) -> (u16, Vec<u8>) {
         const IFINFOMSG: usize = 16;
         const IFADDRMSG: usize = 8;
         const RTMSG: usize = 12;
-        // The kernel treats a bridge dump as one of an old kind unless the header is exactly
-        // `struct ndmsg`.
+        // The kernel parses a bridge dump as a legacy request unless its header is `struct ndmsg`.
         const NDMSG: usize = 12;
         const TCMSG: usize = 20;
         const FIB_RULE: usize = 12;

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Types of links, addresses, routes, neighbours, stations, bridge VLANs, queueing disciplines,
-//! `PPPoE` sessions and dialers.
+//! Objects of the network model.
 
 use std::fmt;
 use std::net::IpAddr;
@@ -9,10 +8,10 @@ use std::sync::Arc;
 use config::Network;
 use serde::{Serialize, Serializer};
 
-/// A device name; cheap to clone, because every flow has a few.
+/// Device name; reference-counted, because every flow has several.
 pub type Name = Arc<str>;
 
-/// An Ethernet address. Displays as `02:00:00:00:00:01`.
+/// Ethernet address, displayed as `02:00:00:00:00:01`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Mac(pub [u8; 6]);
 
@@ -38,10 +37,8 @@ pub enum LinkKind {
     /// Ethernet without an `IFLA_INFO_KIND`: hardware, virtio, Wi-Fi.
     Ethernet,
     Bridge {
-        /// VLAN filtering is on (`vlan_filtering 1`).
         vlan_filtering: bool,
     },
-    /// A VLAN device on top of another link.
     Vlan {
         /// Tag, 1..=4094 (0 for a priority tag).
         id: u16,
@@ -50,14 +47,12 @@ pub enum LinkKind {
     },
     /// A PPP device; over Ethernet if it has a [`PppoeSession`].
     Ppp,
-    /// `lo`.
     Loopback,
     /// Any other kind by the kernel's name: `veth`, `dsa`, `bond`, `wireguard`, `tun`, …
     Other(Name),
 }
 
 impl LinkKind {
-    /// Returns the VLAN of a VLAN device.
     #[must_use]
     pub fn vlan(&self) -> Option<u16> {
         if let Self::Vlan { id, .. } = self { Some(*id) } else { None }
@@ -89,20 +84,19 @@ pub struct Link {
     /// Largest IPv6 packet, in bytes (`net.ipv6.conf.….mtu`, for example from router
     /// advertisements). A change of the setting causes no event.
     pub mtu6: u32,
-    /// Administratively up.
     pub up: bool,
     pub carrier: bool,
     /// `operstate`, RFC 2863: 0 unknown, 2 down, 3 lower layer down, 5 dormant, 6 up.
     pub operstate: u8,
-    /// Index of its bridge, bond or VRF.
+    /// Index of the link's bridge, bond or VRF.
     pub master: Option<u32>,
-    /// Index of the lower device (`IFLA_LINK`): the peer of a `veth`, the CPU port of a `dsa` port.
+    /// `IFLA_LINK`: the lower device, the peer of a `veth`, or the CPU port of a `dsa` port.
     pub lower: Option<u32>,
     /// `ARPHRD_*`: 1 Ethernet, 512 PPP, 772 loopback, 65534 none.
     pub hardware: u16,
-    /// Has no Ethernet header and no neighbours to resolve (`IFF_POINTOPOINT` or `IFF_NOARP`).
+    /// The link resolves no neighbours (`IFF_POINTOPOINT` or `IFF_NOARP`).
     pub point_to_point: bool,
-    /// All 0 unless it is a VLAN device.
+    /// All 0 unless the link is a VLAN device.
     pub priorities: VlanPriorities,
 }
 
@@ -110,17 +104,15 @@ pub struct Link {
 /// (`egress-qos-map`, `ingress-qos-map`).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct VlanPriorities {
-    /// Priorities of frames with forwarded packets, for the values 0x00, 0x08, 0x10, 0x18 of the
-    /// bits 0x18 in the packet's service field.
+    /// Priorities of egress frames by the bits 0x18 of the packet's service field: 0x00, 0x08,
+    /// 0x10, 0x18.
     pub egress: [u8; 4],
-    /// Received frames give their packet a priority.
+    /// The tag of ingress frames sets the packet's priority.
     pub ingress: bool,
 }
 
-/// An address of this machine.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Address {
-    /// Index of the link.
     pub index: u32,
     pub address: IpAddr,
     /// Prefix length in bits.
@@ -129,10 +121,8 @@ pub struct Address {
     pub peer: Option<IpAddr>,
 }
 
-/// Action of a route.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum RouteKind {
-    /// Forwards the packet.
     Unicast,
     /// Delivers the packet locally: local or anycast.
     Local,
@@ -147,7 +137,6 @@ pub enum RouteKind {
 pub struct Route {
     /// Destination network; host bits are zero.
     pub network: IpAddr,
-    /// Prefix length in bits.
     pub prefix: u8,
     pub kind: RouteKind,
     /// 254 main, 255 local, 253 default.
@@ -166,7 +155,6 @@ pub struct Route {
     pub mtu: Option<u32>,
 }
 
-/// Whether a neighbour's address is resolved.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum NeighbourState {
     /// The MAC is known and used (`REACHABLE`, `STALE`, `DELAY`, `PROBE`, `PERMANENT`, `NOARP`).
@@ -177,10 +165,8 @@ pub enum NeighbourState {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Neighbour {
-    /// Index of the link.
     pub index: u32,
     pub address: IpAddr,
-    /// Ethernet address while known.
     pub mac: Option<Mac>,
     pub state: NeighbourState,
 }
@@ -188,11 +174,8 @@ pub struct Neighbour {
 /// A learned or static entry of a bridge's forwarding database.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct FdbEntry {
-    /// Index of the bridge.
     pub bridge: u32,
-    /// Index of the port.
     pub port: u32,
-    /// MAC of the station.
     pub mac: Mac,
     /// VLAN in which it was learned; 0 on a bridge without VLAN filtering.
     pub vlan: u16,
@@ -200,18 +183,15 @@ pub struct FdbEntry {
     pub own: bool,
 }
 
-/// A VLAN of a bridge port.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
 pub struct PortVlan {
     /// 1..=4094.
     pub vid: u16,
-    /// Egress frames are tagged.
     pub tagged: bool,
     /// Untagged ingress frames belong to this VLAN (PVID).
     pub pvid: bool,
 }
 
-/// All VLANs of one bridge port, or of the bridge itself.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BridgeVlan {
     /// Index of the port, or of the bridge itself.
@@ -220,17 +200,15 @@ pub struct BridgeVlan {
     pub vlans: Vec<PortVlan>,
 }
 
-/// A configured queueing discipline: it schedules, shapes or drops packets, or holds filters that
-/// do.
+/// A queueing discipline that neither the kernel nor a distribution sets by default.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct QueueingDiscipline {
-    /// Index of the link.
     pub index: u32,
     /// True for ingress (`ingress`, `clsact`), false for egress.
     pub incoming: bool,
     /// The kernel's name: `cake`, `htb`, `tbf`, …
     pub kind: Name,
-    /// Marks may choose among its classes; in `cake` only with `fwmark`.
+    /// Marks may select its classes; for `cake`, only with `fwmark`.
     pub by_mark: bool,
 }
 
@@ -245,11 +223,11 @@ pub struct PppoeSession {
     pub device: Name,
 }
 
-/// A running pppd with both its ppp device and the device below in its arguments.
+/// A running pppd with the names of its ppp device and lower device in its arguments.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Dialer {
-    /// The ppp device (`ifname pppoe-wan`).
+    /// ppp device (`ifname pppoe-wan`).
     pub device: Name,
-    /// The device below (`nic-wan.35`).
+    /// Lower device (`nic-wan.35`).
     pub lower: Name,
 }

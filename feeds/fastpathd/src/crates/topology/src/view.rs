@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Bridges with the VLANs of their ports, and `PPPoE` sessions with their devices, for the reply of
-//! `topology`.
+//! Bridges and `PPPoE` sessions in the reply of the ubus method `topology`.
 
 use serde::{Serialize, Serializer};
 
 use crate::model::Topology;
 use crate::types::{Link, LinkKind, Mac, Name, PortVlan};
 
-/// A port of a bridge, or the bridge itself as a port, with its VLANs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct PortVlans {
     pub name: Name,
@@ -23,17 +21,14 @@ pub struct BridgeView {
     pub ports: Vec<PortVlans>,
 }
 
-/// A `PPPoE` session and its ppp device.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct PppoeView {
-    /// The ppp device; `None` while unknown, which is serialized as an empty name.
+    /// ppp device; `None` while unknown, serialized as an empty name.
     #[serde(serialize_with = "or_empty")]
     pub device: Option<Name>,
     /// Egress device of the session's frames.
     pub lower: Name,
-    /// Session id.
     pub session: u16,
-    /// MAC of the access concentrator.
     pub peer: Mac,
 }
 
@@ -43,7 +38,6 @@ fn or_empty<S: Serializer>(name: &Option<Name>, serializer: S) -> Result<S::Ok, 
 }
 
 impl Topology {
-    /// Returns all bridges, by index.
     #[must_use]
     pub fn bridges(&self) -> Vec<BridgeView> {
         self.links().filter_map(|link| self.bridge(link)).collect()
@@ -63,7 +57,6 @@ impl Topology {
         })
     }
 
-    /// Returns all `PPPoE` sessions.
     #[must_use]
     pub fn pppoe(&self) -> Vec<PppoeView> {
         let device = |session| self.ppp.iter().find(|(_, of)| *of == session);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Follows the kernel's network: events, a full read after lost events, and delayed rechecks of
-//! `PPPoE` sessions.
+//! Watches the kernel's network: receives events, resynchronizes after lost ones, and polls `PPPoE`
+//! sessions.
 
 use std::io;
 use std::path::Path;
@@ -13,14 +13,12 @@ use tokio::time::{Instant, timeout_at};
 use crate::change::Change;
 use crate::read::{ReadError, Reader, RunningKernel};
 
-/// Why watching the network failed.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum WatchError {
-    /// No socket, or a multicast group could not be joined.
+    /// Opening the socket or joining a multicast group failed.
     #[error("cannot open an rtnetlink socket for events")]
     Open(#[source] io::Error),
-    /// No socket for requests.
     #[error("cannot open an rtnetlink socket for requests")]
     Client(#[source] RequestError),
     #[error(transparent)]
@@ -35,10 +33,10 @@ const GROUPS: [u32; 9] = [1, 3, 4, 5, 7, 8, 9, 11, 19];
 /// `RTNLGRP_BRVLAN`, since Linux 5.6. Without it, VLANs are read again only on link events.
 const BRIDGE_VLANS: u32 = 36;
 
-/// Delay before sessions without a ppp device are read again.
-const TIMEOUT: Duration = Duration::from_secs(1);
+/// Interval for polling sessions without a ppp device.
+const POLL_INTERVAL: Duration = Duration::from_secs(1);
 
-/// Follows the kernel's network. Needs no privilege; sees the network namespace it was opened in.
+/// Watches the network namespace in which it was opened. Needs no privileges.
 #[derive(Debug)]
 pub struct Watcher {
     events: AsyncSocket,
@@ -51,21 +49,15 @@ pub struct Watcher {
 
 impl Watcher {
     /// Subscribes to the kernel's changes. Needs a tokio runtime with I/O and time.
-    ///
-    /// # Errors
-    /// Fails if a socket cannot be opened or a group cannot be joined.
     pub fn open() -> Result<Self, WatchError> {
         Self::open_at(Path::new("/proc"))
     }
 
     /// Like [`Watcher::open`], with another directory than `/proc` for `net/pppoe` and the command
     /// lines of pppd.
-    ///
-    /// # Errors
-    /// See [`Watcher::open`].
     pub fn open_at(proc: &Path) -> Result<Self, WatchError> {
         let events = AsyncSocket::open(Protocol::Route, &GROUPS).map_err(WatchError::Open)?;
-        // A smaller buffer only loses events earlier.
+        // Best effort: a smaller buffer overflows earlier.
         let _ = events.receive_buffer(1 << 20);
         let _ = events.join(BRIDGE_VLANS);
         let running = RunningKernel::open(proc).map_err(WatchError::Client)?;
@@ -79,7 +71,7 @@ impl Watcher {
         })
     }
 
-    /// Returns how often events were lost and everything was read again.
+    /// Returns the number of full reads after lost events.
     #[must_use]
     pub fn resyncs(&self) -> u64 {
         self.resyncs
@@ -99,8 +91,8 @@ impl Watcher {
     async fn attempt(&mut self) -> Result<Vec<Change>, WatchError> {
         loop {
             if self.full {
-                // After an overflow the kernel queues no events until the queue was empty once. The
-                // full read below includes the events that are dropped here.
+                // After an overflow, the kernel queues no events until the queue is empty. The full
+                // read covers the discarded events.
                 self.pending.clear();
                 discard(&mut self.events).map_err(WatchError::Receive)?;
                 let all = self.reader.full()?;
@@ -116,20 +108,20 @@ impl Watcher {
                 None => Ok(self.events.recv().await),
             };
             let Ok(received) = received else { return self.recheck() };
-            let taken = match received {
+            let drained = match received {
                 Ok(datagram) => {
                     self.reader.event(datagram, &mut self.pending);
                     self.drain()
                 }
                 Err(error) => Err(error),
             };
-            match taken {
+            match drained {
                 Err(error) if overrun(&error) => {
                     self.full = true;
                     self.resyncs += 1;
                     continue;
                 }
-                taken => taken.map_err(WatchError::Receive)?,
+                drained => drained.map_err(WatchError::Receive)?,
             }
             let mut changes = std::mem::take(&mut self.pending);
             self.reader.refresh(&mut changes)?;
@@ -139,8 +131,7 @@ impl Watcher {
         }
     }
 
-    /// Reads queued datagrams, at most a few hundred, so that the caller can do other work during a
-    /// burst.
+    /// Reads at most a few hundred datagrams, so that the caller can do other work during a burst.
     fn drain(&mut self) -> io::Result<()> {
         for _ in 1..512 {
             let Some(datagram) = self.events.try_recv()? else { break };
@@ -149,13 +140,12 @@ impl Watcher {
         Ok(())
     }
 
-    /// Returns when to read the sessions again without an event.
     fn recheck_at(&mut self) -> Option<Instant> {
         if !self.reader.needs_recheck() {
             self.recheck_at = None;
             return None;
         }
-        Some(*self.recheck_at.get_or_insert_with(|| Instant::now() + TIMEOUT))
+        Some(*self.recheck_at.get_or_insert_with(|| Instant::now() + POLL_INTERVAL))
     }
 
     fn recheck(&mut self) -> Result<Vec<Change>, WatchError> {
@@ -167,7 +157,6 @@ impl Watcher {
     }
 }
 
-/// Drops the queued datagrams.
 fn discard(socket: &mut AsyncSocket) -> io::Result<()> {
     for _ in 0..1_000_000 {
         match socket.try_recv() {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! The ubus object `fastpath.wireless`: state of radios and SSIDs without their secrets.
 //!
-//! netifd's `network.wireless status` contains the whole configuration of each radio, with keys and
-//! RADIUS passwords, so viewers must not call it. This object copies only known fields, so an
-//! option of a later netifd is not exposed.
+//! netifd's `network.wireless status` contains keys and RADIUS passwords, so viewers must not call
+//! it. This object copies only known fields, so that options of later netifd versions are not
+//! exposed.
 
 #[cfg(feature = "fuzz")]
 pub mod fuzz;
@@ -18,14 +18,14 @@ pub const OBJECT: Object =
 async fn status(call: &Call) -> Result<Map, Refusal> {
     let said = match call.bus.call("network.wireless", "status", &Map::new()).await {
         Ok(said) => said,
-        // netifd has no wireless handlers or does not run.
+        // netifd has no wireless handlers or is not running.
         Err(error) if error.status() == Status::NotFound => Map::new(),
         Err(error) => return Err(error.into()),
     };
     Ok(map([("radios", radios(&said))]))
 }
 
-/// Converts netifd's answer into a list of radios, sorted by name.
+/// Converts netifd's answer to a list of radios, sorted by name.
 fn radios(said: &Map) -> Value {
     let mut radios: Vec<(&String, &Value)> = said.iter().collect();
     radios.sort_by_key(|(name, _)| *name);
@@ -37,7 +37,7 @@ fn shown(name: &str, radio: &Value) -> Value {
     let is = |field: &str| radio[field] == true;
     let points = radio["interfaces"].as_array().into_iter().flatten();
     let points: Value = points.map(point).collect();
-    // wifi-scripts accept either name of the option.
+    // wifi-scripts accept both names of the option.
     let country = text(&config["country"]) + &text(&config["country_code"]);
     json!({
         "name": name,
@@ -64,7 +64,7 @@ fn point(point: &Value) -> Value {
     })
 }
 
-/// Returns a string or a number as text: wireless handlers report a channel as either.
+/// Returns a string or number as text, because wireless handlers report channels as either.
 fn text(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),
@@ -84,7 +84,7 @@ fn words(value: &Value) -> Vec<String> {
 mod tests {
     use super::*;
 
-    /// netifd's answer at v25.12.5 for two radios; the second SSID has no device yet.
+    /// Answer of netifd v25.12.5 for two radios; the second SSID has no device yet.
     fn said() -> Map {
         let said = json!({
             "radio1": {"up": false, "pending": false, "autostart": true, "disabled": true,

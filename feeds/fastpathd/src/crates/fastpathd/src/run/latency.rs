@@ -2,7 +2,7 @@
 //! Runs jobs of traffic control over rtnetlink. A request takes microseconds, or longer if the
 //! kernel has to load a module.
 
-use ::latency::{Applied, Failure, LatencyReason, Left, apply, remove as remove_all};
+use ::latency::{Applied, Failure, LatencyReason, Remaining, apply, remove as remove_all};
 use gateway::event::Event as AnyEvent;
 use gateway::latency::{Effect, Event, Job};
 use gateway::sys::error::chain;
@@ -22,7 +22,7 @@ pub(crate) fn execute(effect: Effect, io: &Io) {
 }
 
 fn run(job: &Job) -> Result<Applied, Failure> {
-    let unknown = |reason| Failure { reason, left: Left::Unknown };
+    let unknown = |reason| Failure { reason, remaining: Remaining::Unknown };
     let mut client = Client::open(Protocol::Route)
         .map_err(|error| unknown(LatencyReason::Refused { said: chain(&error) }))?;
     match job.plan() {

@@ -4,7 +4,7 @@
 
 use std::collections::BTreeSet;
 
-use ::latency::{Applied, Failure, IFB, LatencyReason, Left, Plan, Settings, Wan, plan};
+use ::latency::{Applied, Failure, IFB, LatencyReason, Plan, Remaining, Settings, Wan, plan};
 use flows::Now;
 use serde_json::Value;
 use topology::{QueueingDiscipline, Topology};
@@ -121,14 +121,14 @@ impl State {
                 }
                 Outcome::Applied
             }
-            Err(Failure { reason, left }) => {
+            Err(Failure { reason, remaining }) => {
                 if self.queues.why() != Some(&reason) {
                     log::error!("queues of the WAN: {reason}");
                 }
-                let left = match left {
-                    Left::Nothing => Some(None),
-                    Left::Before => self.queues.in_force().cloned(),
-                    Left::Unknown => None,
+                let left = match remaining {
+                    Remaining::Nothing => Some(None),
+                    Remaining::Previous => self.queues.in_force().cloned(),
+                    Remaining::Unknown => None,
                 };
                 Outcome::Refused(reason, left)
             }

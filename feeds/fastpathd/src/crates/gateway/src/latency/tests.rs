@@ -29,14 +29,14 @@ enum Kernel {
 impl Kernel {
     fn run(&mut self, job: &Job, fault: u8) -> Result<Applied, Failure> {
         let reason = LatencyReason::Refused { said: "busy".to_owned() };
-        let failed = |left| Err(Failure { reason, left });
+        let failed = |remaining| Err(Failure { reason, remaining });
         let (now, result) = match (job.plan(), job.before(), fault) {
             (plan, _, 0) => (Self::Plan(plan.clone()), Ok(Applied::Changed)),
             (plan @ Some(_), Some(before @ Some(_)), 1) if before != plan => {
-                (Self::Plan(before.clone()), failed(Left::Before))
+                (Self::Plan(before.clone()), failed(Remaining::Previous))
             }
-            (Some(_), _, 1 | 2) => (Self::Plan(None), failed(Left::Nothing)),
-            (Some(_) | None, _, _) => (Self::Part, failed(Left::Unknown)),
+            (Some(_), _, 1 | 2) => (Self::Plan(None), failed(Remaining::Nothing)),
+            (Some(_) | None, _, _) => (Self::Part, failed(Remaining::Unknown)),
         };
         *self = now;
         result
@@ -54,7 +54,7 @@ fn the_refusal_of_an_outdated_plan_is_not_reported() {
         assert!(state.want(Ok(Some(plan.clone()))).is_some());
         assert_eq!(state.want(then.clone()), None);
         let reason = LatencyReason::Refused { said: "busy".to_owned() };
-        let next = state.done(Err(Failure { reason, left: Left::Nothing }), now);
+        let next = state.done(Err(Failure { reason, remaining: Remaining::Nothing }), now);
         let wanted = then.unwrap_or_default();
         let job = |plan| Job::Apply { plan, in_force: Some(None) }.into();
         assert_eq!(next, wanted.is_some().then(|| job(wanted)));

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! A collector that decodes templates and records by RFC 7011, independently of our tables. It
-//! panics on bytes that are missing or left over.
+//! Independent decoder for IPFIX messages (RFC 7011). Panics on missing or trailing bytes.
 
 #![allow(dead_code, reason = "each test uses its part")]
 
@@ -21,7 +20,7 @@ pub(crate) enum Value {
     Text(String),
 }
 
-/// Values by enterprise number and element.
+/// Values by enterprise number and element id.
 pub(crate) type Record = BTreeMap<(u32, u16), Value>;
 
 type Field = (u32, u16, u16);
@@ -58,7 +57,7 @@ pub(crate) fn sequence(message: &[u8]) -> u32 {
 }
 
 impl Collector {
-    /// Decodes a message with known templates.
+    /// Decodes templates, and records of known templates.
     pub(crate) fn read(&mut self, message: &[u8]) -> Vec<Record> {
         let mut bytes = Bytes(message);
         assert_eq!(bytes.short(), 10, "version");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! A kernel for tests, which stores the objects of all requests.
+//! Fake kernel that stores the objects of all requests.
 
 use super::*;
 use netlink::{Refusal, message};
@@ -10,12 +10,11 @@ pub(super) const IFB_INDEX: u32 = 31;
 pub(super) struct Fake {
     /// Index of the ifb, and whether it is up.
     pub(super) ifb: Option<(u32, bool)>,
-    /// Number of ifbs that were created.
-    pub(super) made: u32,
+    pub(super) created: u32,
     pub(super) qdiscs: Vec<Vec<u8>>,
     pub(super) filters: Vec<Vec<u8>>,
     /// Request to refuse: message type, device index, errno.
-    pub(super) refuses: Option<(u16, u32, i32)>,
+    pub(super) refused_request: Option<(u16, u32, i32)>,
     pub(super) changes: usize,
 }
 
@@ -54,7 +53,7 @@ impl Fake {
     }
 
     pub(super) fn change(&mut self, kind: u16, payload: &[u8]) -> Result<(), RequestError> {
-        if let Some((refused, device, errno)) = self.refuses
+        if let Some((refused, device, errno)) = self.refused_request
             && (refused, device) == (kind, index(payload))
         {
             return Err(refusal(errno));
@@ -65,8 +64,8 @@ impl Fake {
         match kind {
             wire::NEW_LINK if device == 0 => {
                 assert_eq!(self.ifb, None);
-                self.ifb = Some((IFB_INDEX + self.made, number(payload, 8) & 1 == 1));
-                self.made += 1;
+                self.ifb = Some((IFB_INDEX + self.created, number(payload, 8) & 1 == 1));
+                self.created += 1;
             }
             wire::NEW_LINK => self.ifb = Some((device, true)),
             wire::DEL_LINK => {
@@ -114,7 +113,7 @@ impl Fake {
         self.kinds().contains(&(device, kind.to_owned()))
     }
 
-    /// Returns all our objects, as `tc` would list them.
+    /// Returns fastpath's objects, in the style of `tc`.
     pub(super) fn ours(&self) -> Vec<(u32, String)> {
         let filters = self.filters.iter().filter(|filter| wire::is_ours(filter));
         let filters = filters.map(|filter| {
@@ -129,7 +128,7 @@ impl Fake {
         ours
     }
 
-    /// Returns the result of `ours` with the plan in force.
+    /// Returns the result of `ours` if the plan is in force.
     pub(super) fn wanted(&self, plan: &Plan) -> Vec<(u32, String)> {
         let ifb = self.ifb.map_or(0, |(index, _)| index);
         let mut wanted = vec![
@@ -146,7 +145,6 @@ impl Fake {
         wanted
     }
 
-    /// Returns all objects of other programs.
     pub(super) fn theirs(&self) -> (Vec<Vec<u8>>, Vec<Vec<u8>>) {
         let is_theirs = |qdisc: &&Vec<u8>| {
             let found = Qdisc::parse(qdisc).unwrap();
@@ -157,7 +155,6 @@ impl Fake {
     }
 }
 
-/// Returns a queueing discipline of another program.
 pub(super) fn theirs(index: u32, parent: u32, kind: &str) -> Vec<u8> {
     let handle = if parent == wire::CLSACT { 0xffff_0000 } else { 0x8001_0000 };
     let mut payload = [0, index, handle, parent, 2].map(u32::to_ne_bytes).concat();
@@ -200,7 +197,7 @@ pub(super) fn plan() -> Plan {
         download: 50_000,
         upload: 10_000,
         overhead: 50,
-        shortest: 84,
+        mpu: 84,
         included: 8,
     }
 }

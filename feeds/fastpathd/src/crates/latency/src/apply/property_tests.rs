@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Tests that after any history of plans, refusals and changes by other programs exactly the plan
-//! is in force, or nothing of ours with a reason.
+//! Tests arbitrary histories of plans, refusals and changes by other programs: afterwards, either
+//! the plan is in force, or none of fastpath's objects exist and a reason is reported.
 
 use proptest::prelude::*;
 
 use super::fake::*;
 use super::*;
 
-/// A change by another program, or a new plan.
 #[derive(Debug, Clone)]
 enum Step {
     Want(Option<Plan>),
@@ -22,9 +21,9 @@ enum Step {
     LoseFilter(usize),
     IfbDown,
     NoIfb,
-    /// The device is removed with all its objects, and comes back without them.
+    /// The device is removed with all its objects, and recreated without them.
     Gone(u32),
-    /// The daemon restarts without knowing the plan in force.
+    /// The daemon restarts and does not know the plan in force.
     Restart,
 }
 
@@ -75,7 +74,6 @@ fn steps() -> impl Strategy<Value = Step> {
 }
 
 impl Fake {
-    /// Applies the change of another program.
     fn meddle(&mut self, step: &Step) {
         let drop_from = |kernel: &mut Self, device, parent| {
             kernel.qdiscs.retain(|known| (index(known), self::parent(known)) != (device, parent));
@@ -87,7 +85,7 @@ impl Fake {
                 self.filters.retain(|filter| index(filter) != port);
             }
             Step::Refuse(refused) => {
-                self.refuses = refused.map(|(kind, device)| (kind, device, libc::EBUSY));
+                self.refused_request = refused.map(|(kind, device)| (kind, device, libc::EBUSY));
             }
             Step::Root(port, kind) => {
                 drop_from(self, port, wire::ROOT);
@@ -124,7 +122,7 @@ impl Fake {
                 let ours = self.filters.iter().filter(|filter| wire::is_ours(filter)).count();
                 let nth = (0..self.filters.len()).filter(|at| wire::is_ours(&self.filters[*at]));
                 if let Some(lost) = nth.clone().nth(at % ours.max(1))
-                    // The last filter shows that its clsact is ours.
+                    // Keep the last filter, which identifies the clsact as ours.
                     && nth
                         .filter(|at| index(&self.filters[*at]) == index(&self.filters[lost]))
                         .count()
@@ -143,19 +141,20 @@ impl Fake {
     }
 }
 
-/// Applies a plan; asserts that it, the previous plan `in_force` or nothing of ours is in force.
+/// Applies a plan; asserts that it, the previous plan `in_force` or no object of fastpath is in
+/// force.
 fn reconciled(kernel: &mut Fake, plan: Option<&Plan>, in_force: Option<&Plan>) -> Option<Plan> {
     let others = kernel.theirs();
     let result = match plan {
         Some(plan) => apply(kernel, plan, in_force),
-        None => remove(kernel).map_err(|reason| Failure { reason, left: Left::Unknown }),
+        None => remove(kernel).map_err(|reason| Failure { reason, remaining: Remaining::Unknown }),
     };
     let now = match (&result, plan) {
-        (Ok(_), plan) | (Err(Failure { left: Left::Nothing, .. }), plan @ None) => plan,
-        (Err(Failure { left: Left::Before, .. }), _) => in_force,
-        (Err(Failure { left: Left::Nothing, .. }), Some(_)) => None,
-        (Err(Failure { left: Left::Unknown, .. }), _) => {
-            assert!(kernel.refuses.is_some(), "{result:?}");
+        (Ok(_), plan) | (Err(Failure { remaining: Remaining::Nothing, .. }), plan @ None) => plan,
+        (Err(Failure { remaining: Remaining::Previous, .. }), _) => in_force,
+        (Err(Failure { remaining: Remaining::Nothing, .. }), Some(_)) => None,
+        (Err(Failure { remaining: Remaining::Unknown, .. }), _) => {
+            assert!(kernel.refused_request.is_some(), "{result:?}");
             return None;
         }
     };
@@ -167,18 +166,18 @@ fn reconciled(kernel: &mut Fake, plan: Option<&Plan>, in_force: Option<&Plan>) -
         assert!(is_host || has_filter, "{device} has an empty {kind}: {result:?}");
     }
     let (mut queues, filters) = kernel.theirs();
-    // Our queue replaces a default one.
+    // Ignore default queues, which CAKE replaces.
     let mut before = others.0;
-    let usual = |qdisc: &Vec<u8>| is_default(&Qdisc::parse(qdisc).unwrap());
-    queues.retain(|qdisc| !usual(qdisc));
-    before.retain(|qdisc| !usual(qdisc));
+    let default = |qdisc: &Vec<u8>| is_default(&Qdisc::parse(qdisc).unwrap());
+    queues.retain(|qdisc| !default(qdisc));
+    before.retain(|qdisc| !default(qdisc));
     assert_eq!((queues, filters), (before, others.1), "{result:?}");
     now.cloned()
 }
 
 proptest! {
     #[test]
-    fn after_any_history_exactly_the_plan_is_in_force_or_nothing_with_a_reason(
+    fn reconciles_after_any_history(
         steps in prop::collection::vec(steps(), 1..40),
     ) {
         let (mut kernel, mut wanted, mut in_force) = (Fake::default(), None, None);
@@ -192,7 +191,7 @@ proptest! {
             }
             in_force = reconciled(&mut kernel, wanted.as_ref(), in_force.as_ref());
         }
-        kernel.refuses = None;
+        kernel.refused_request = None;
         reconciled(&mut kernel, wanted.as_ref(), in_force.as_ref());
     }
 }

@@ -2,9 +2,9 @@
 use super::fake::*;
 use super::*;
 
-/// Returns a failure that left none of our objects.
+/// Returns a failure after which no object of fastpath remains.
 fn nothing_left(reason: LatencyReason) -> Result<Applied, Failure> {
-    Err(Failure { reason, left: Left::Nothing })
+    Err(Failure { reason, remaining: Remaining::Nothing })
 }
 
 fn all() -> Vec<(u32, String)> {
@@ -13,11 +13,11 @@ fn all() -> Vec<(u32, String)> {
 }
 
 #[test]
-fn a_plan_is_applied_once() {
+fn an_applied_plan_needs_no_change() {
     let mut kernel = Fake::with(&[]);
     assert_eq!(apply(&mut kernel, &plan(), None), Ok(Applied::Changed));
     assert_eq!(kernel.kinds(), all());
-    // Each port has filters for packets from three devices, and one for packets that come back.
+    // Each port has three redirect filters and one pass filter.
     assert_eq!(kernel.filters.len(), 8);
     kernel.changes = 0;
     assert_eq!(apply(&mut kernel, &plan(), Some(&plan())), Ok(Applied::Unchanged));
@@ -25,13 +25,13 @@ fn a_plan_is_applied_once() {
 }
 
 #[test]
-fn restores_objects_that_others_removed() {
+fn restores_objects_that_other_programs_removed() {
     let mut kernel = Fake::with(&[]);
     apply(&mut kernel, &plan(), None).unwrap();
     let damages: [fn(&mut Fake); 5] = [
         |kernel| kernel.qdiscs.retain(|qdisc| index(qdisc) != 3),
         |kernel| kernel.change(wire::DEL_LINK, &wire::link(IFB_INDEX)).unwrap(),
-        // A redirect to a device that is down drops every download.
+        // A device that is down drops redirected packets.
         |kernel| kernel.ifb = kernel.ifb.map(|(index, _)| (index, false)),
         |kernel| drop(kernel.filters.pop()),
         |kernel| kernel.change(wire::DEL_QDISC, &wire::clsact(2)).unwrap(),
@@ -44,7 +44,7 @@ fn restores_objects_that_others_removed() {
 }
 
 #[test]
-fn new_rates_replace_only_the_queues() {
+fn new_rates_replace_only_the_qdiscs() {
     let mut kernel = Fake::with(&[]);
     apply(&mut kernel, &plan(), None).unwrap();
     kernel.changes = 0;
@@ -54,7 +54,7 @@ fn new_rates_replace_only_the_queues() {
 }
 
 #[test]
-fn a_reconnect_renews_the_filters_and_a_new_port_replaces_the_old_one() {
+fn adapts_filters_and_qdiscs_to_a_new_port() {
     let mut kernel = Fake::with(&[]);
     apply(&mut kernel, &plan(), None).unwrap();
     let down = Plan { sources: vec![device(4, "wan.35"), device(3, "wan")], ..plan() };
@@ -72,7 +72,7 @@ fn a_reconnect_renews_the_filters_and_a_new_port_replaces_the_old_one() {
 }
 
 #[test]
-fn leaves_queues_of_other_programs_alone() {
+fn keeps_queues_of_other_programs() {
     for (on, kind, parent) in [("wan", "cake", wire::ROOT), ("wan", "htb", wire::ROOT)] {
         let mut kernel = Fake::with(&[(3, parent, kind)]);
         let reason = LatencyReason::Foreign { device: on.to_owned(), kind: kind.to_owned() };
@@ -82,7 +82,7 @@ fn leaves_queues_of_other_programs_alone() {
     let mut kernel = Fake::with(&[(2, wire::CLSACT, "ingress")]);
     let reason = LatencyReason::Foreign { device: "lan2".to_owned(), kind: "ingress".to_owned() };
     assert_eq!(apply(&mut kernel, &plan(), None), nothing_left(reason));
-    // Default queueing disciplines belong to no program.
+    // Default queueing disciplines do not count as foreign.
     let mut kernel = Fake::with(&[(3, wire::ROOT, "mq"), (9, wire::ROOT, "cake")]);
     apply(&mut kernel, &plan(), None).unwrap();
     remove(&mut kernel).unwrap();
@@ -90,7 +90,7 @@ fn leaves_queues_of_other_programs_alone() {
 }
 
 #[test]
-fn removes_our_objects_but_no_clsact_with_other_filters() {
+fn remove_keeps_a_clsact_with_foreign_filters() {
     let mut kernel = Fake::with(&[]);
     apply(&mut kernel, &plan(), None).unwrap();
     let mut theirs = wire::pass(1);
@@ -106,7 +106,7 @@ fn removes_our_objects_but_no_clsact_with_other_filters() {
 }
 
 #[test]
-fn a_missing_module_is_named_and_nothing_is_left() {
+fn reports_a_missing_module_and_leaves_no_objects() {
     let cases = [
         (wire::NEW_LINK, 0, libc::EOPNOTSUPP, "ifb"),
         (wire::NEW_QDISC, 3, libc::ENOENT, "sch_cake"),
@@ -114,7 +114,7 @@ fn a_missing_module_is_named_and_nothing_is_left() {
         (wire::NEW_FILTER, 2, libc::ENOENT, "cls_u32"),
     ];
     for (kind, device, errno, module) in cases {
-        let mut kernel = Fake { refuses: Some((kind, device, errno)), ..Fake::default() };
+        let mut kernel = Fake { refused_request: Some((kind, device, errno)), ..Fake::default() };
         let reason = LatencyReason::NoModule { module: module.to_owned() };
         assert_eq!(apply(&mut kernel, &plan(), None), nothing_left(reason));
         assert_eq!((kernel.kinds(), kernel.ifb), (Vec::new(), None), "{module}");
@@ -125,7 +125,7 @@ fn a_missing_module_is_named_and_nothing_is_left() {
 fn a_refusal_restores_the_previous_plan() {
     let mut kernel = Fake::with(&[]);
     apply(&mut kernel, &plan(), None).unwrap();
-    kernel.refuses = Some((wire::NEW_QDISC, 7, libc::EINVAL));
+    kernel.refused_request = Some((wire::NEW_QDISC, 7, libc::EINVAL));
     let more = Plan {
         download: 60_000,
         hosts: vec![device(1, "lan1"), device(2, "lan2"), device(7, "lan3")],
@@ -133,13 +133,13 @@ fn a_refusal_restores_the_previous_plan() {
     };
     let failure = apply(&mut kernel, &more, Some(&plan())).unwrap_err();
     assert!(matches!(failure.reason, LatencyReason::Refused { .. }), "{failure:?}");
-    assert_eq!(failure.left, Left::Before);
-    kernel.refuses = None;
+    assert_eq!(failure.remaining, Remaining::Previous);
+    kernel.refused_request = None;
     assert_eq!(apply(&mut kernel, &plan(), None), Ok(Applied::Unchanged));
 }
 
 #[test]
-fn a_queue_of_another_program_that_arrives_later_ends_the_whole_plan() {
+fn a_new_foreign_queue_removes_the_whole_plan() {
     for (device, parent, kind, name) in
         [(3, wire::ROOT, "htb", "wan"), (2, wire::CLSACT, "ingress", "lan2")]
     {
@@ -160,7 +160,7 @@ fn a_queue_of_another_program_that_arrives_later_ends_the_whole_plan() {
 }
 
 #[test]
-fn removes_filters_from_a_port_that_left_the_plan() {
+fn removes_filters_from_ports_outside_the_plan() {
     let mut kernel = Fake::default();
     apply(&mut kernel, &plan(), None).unwrap();
     let fewer = Plan { hosts: vec![device(1, "lan1")], ..plan() };
@@ -170,14 +170,14 @@ fn removes_filters_from_a_port_that_left_the_plan() {
 }
 
 #[test]
-fn a_refusal_for_one_device_does_not_stop_the_removal_from_others() {
+fn a_refusal_for_one_device_does_not_prevent_other_removals() {
     let mut kernel = Fake::default();
     apply(&mut kernel, &plan(), None).unwrap();
-    kernel.refuses = Some((wire::DEL_FILTER, 1, libc::EBUSY));
+    kernel.refused_request = Some((wire::DEL_FILTER, 1, libc::EBUSY));
     assert!(matches!(remove(&mut kernel), Err(LatencyReason::Refused { .. })));
     let mut left = kernel.ours();
     left.retain(|(device, _)| !matches!(device, 1 | 31));
     assert_eq!(left, []);
-    // The filter would drop packets without its ifb.
+    // Without the ifb, the filter would drop packets.
     assert!(kernel.ifb.is_some());
 }

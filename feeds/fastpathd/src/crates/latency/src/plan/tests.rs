@@ -27,7 +27,7 @@ fn vlan(id: u16) -> LinkKind {
     LinkKind::Vlan { id, service: false }
 }
 
-/// Returns `lan1` and `lan2` with addresses, and `wan` with VLAN 35, possibly with a session.
+/// Returns `lan1` and `lan2` with addresses, and `wan` with VLAN 35 and optionally a PPPoE session.
 fn gateway(session: bool) -> Topology {
     let mut topology = Topology::new();
     topology.apply(Change::Link(link(1, "lan1", LinkKind::Ethernet, None)));
@@ -66,28 +66,28 @@ fn names(devices: &[Device]) -> Vec<&str> {
 }
 
 #[test]
-fn a_session_over_a_vlan_is_limited_at_its_port() {
+fn limits_a_session_over_a_vlan_at_its_port() {
     let plan = plan(&gateway(true), PPPOE_WAN, &settings(), |_| false).unwrap();
     assert_eq!((&*plan.port.name, plan.port.index), ("wan", 3));
     assert_eq!(names(&plan.sources), ["pppoe-wan", "wan.35", "wan"]);
     assert_eq!(names(&plan.hosts), ["lan1", "lan2"]);
-    assert_eq!((plan.overhead, plan.shortest, plan.included), (50, 84, 8));
+    assert_eq!((plan.overhead, plan.mpu, plan.included), (50, 84, 8));
     assert_eq!((plan.download, plan.upload), (50_000, 10_000));
 }
 
 #[test]
-fn the_overhead_follows_the_encapsulation() {
+fn the_overhead_depends_on_the_encapsulation() {
     let plan_of = |settings: &Settings| plan(&gateway(false), VLAN_WAN, settings, |_| false);
     let plan = plan_of(&settings()).unwrap();
-    assert_eq!((plan.overhead, plan.shortest, plan.included), (42, 84, 0));
+    assert_eq!((plan.overhead, plan.mpu, plan.included), (42, 84, 0));
     assert_eq!(names(&plan.sources), ["wan.35", "wan"]);
     let own = Settings { overhead: Some(30), ..settings() };
     let plan = plan_of(&own).unwrap();
-    assert_eq!((plan.overhead, plan.shortest), (30, 0));
+    assert_eq!((plan.overhead, plan.mpu), (30, 0));
 }
 
 #[test]
-fn a_session_that_is_down_changes_neither_port_nor_overhead() {
+fn a_session_that_is_down_keeps_port_and_overhead() {
     let mut topology = gateway(true);
     let up = plan(&topology, PPPOE_WAN, &settings(), |_| false).unwrap();
     topology.apply(Change::LinkGone(5));
@@ -97,9 +97,9 @@ fn a_session_that_is_down_changes_neither_port_nor_overhead() {
     assert_eq!(names(&down.sources), ["wan.35", "wan"]);
 }
 
-/// netifd reports no device for a modem, a tunnel and some other protocols.
+/// netifd reports no lower device for modems, tunnels and some other protocols.
 #[test]
-fn a_wan_without_a_device_below_has_no_session() {
+fn a_wan_without_a_lower_device_has_no_session() {
     for (proto, lower) in [("qmi", ""), ("ncm", ""), ("wwan", ""), ("dhcp", "wan"), ("6in4", "")] {
         let wan = Wan { name: "wan", device: "wan.35", lower, proto };
         let plan = plan(&gateway(false), wan, &settings(), |_| false).unwrap();
@@ -108,7 +108,7 @@ fn a_wan_without_a_device_below_has_no_session() {
 }
 
 #[test]
-fn a_port_that_carries_another_network_is_not_limited() {
+fn rejects_a_port_shared_with_another_network() {
     let mut topology = gateway(true);
     topology.apply(Change::Link(link(6, "wan.10", vlan(10), Some(3))));
     let shared =
@@ -121,7 +121,7 @@ fn a_port_that_carries_another_network_is_not_limited() {
 }
 
 #[test]
-fn without_a_port_of_its_own_nothing_is_limited() {
+fn rejects_a_wan_without_an_exclusive_port() {
     let no_port = Err(LatencyReason::NoPort { interface: "wan".to_owned() });
     let missing = Wan { name: "wan", device: "wan.7", lower: "wan.7", proto: "dhcp" };
     assert_eq!(plan(&gateway(true), missing, &settings(), |_| false), no_port);
@@ -134,7 +134,7 @@ fn without_a_port_of_its_own_nothing_is_limited() {
 }
 
 #[test]
-fn without_another_port_there_is_no_plan() {
+fn rejects_a_router_without_another_port() {
     let mut topology = gateway(true);
     topology.apply(Change::LinkGone(1));
     topology.apply(Change::LinkGone(2));

@@ -12,7 +12,7 @@ fn plan() -> Plan {
         download: 50_000,
         upload: 10_000,
         overhead: 4,
-        shortest: 84,
+        mpu: 84,
         included: 8,
     }
 }
@@ -22,7 +22,7 @@ fn number(options: &[u8], kind: u16) -> u32 {
 }
 
 #[test]
-fn each_direction_has_its_rate_and_shares_by_host() {
+fn each_direction_has_its_own_rate_and_host_fairness() {
     let (down, up) = (cake(&plan(), true), cake(&plan(), false));
     let rate = |options| attribute(options, 2).map(|value| value.try_into().unwrap());
     assert_eq!(rate(&down).map(u64::from_ne_bytes), Some(6_250_000));
@@ -30,7 +30,7 @@ fn each_direction_has_its_rate_and_shares_by_host() {
     // dual-dsthost nonat, dual-srchost nat.
     assert_eq!([5, 11, 15].map(|kind| number(&down, kind)), [6, 0, 0]);
     assert_eq!([5, 11, 15].map(|kind| number(&up, kind)), [5, 1, 0]);
-    // Packets at the port already have the header of PPPoE.
+    // At the port, packets include the PPPoE header.
     assert_eq!(number(&down, 6), 4);
     assert_eq!(number(&up, 6).cast_signed(), -4);
     for options in [down, up] {
@@ -39,7 +39,7 @@ fn each_direction_has_its_rate_and_shares_by_host() {
 }
 
 #[test]
-fn queues_are_compared_only_by_the_options_that_we_set() {
+fn compares_only_configured_options() {
     let options = cake(&plan(), true);
     let mut more = options.clone();
     push_attribute(&mut more, 7, &100_u32.to_ne_bytes());
@@ -53,7 +53,7 @@ fn queues_are_compared_only_by_the_options_that_we_set() {
 }
 
 #[test]
-fn a_filter_is_parsed_back() {
+fn parses_generated_filters() {
     assert_eq!(redirected(&redirect(1, "pppoe-wan", 31)), Some(("pppoe-wan".to_owned(), 31)));
     assert_eq!(redirected(&pass(1)), Some((IFB.to_owned(), 0)));
     let mut other = redirect(1, "wan", 31);

@@ -20,7 +20,7 @@ fn tar_of(files: &[(String, Vec<u8>)]) -> Vec<u8> {
         let mut header = Header::new_gnu();
         header.set_size(contents.len() as u64);
         header.set_mode(0o644);
-        // The crate writes a long name in GNU format.
+        // The crate encodes long names in GNU format.
         builder.append_data(&mut header, name, contents.as_slice()).expect("memory");
     }
     builder.into_inner().expect("memory")
@@ -80,24 +80,24 @@ fn the_limit_applies_to_all_unpacked_bytes() {
 }
 
 #[test]
-fn a_truncated_plain_tar_is_reported() {
+fn a_truncated_tar_is_rejected() {
     let packed = tar_of(&[("a.rules".into(), vec![b'x'; 600])]);
     let refused = files(&packed[..512 + 300], 1 << 20);
     assert!(matches!(refused, Err(ArchiveError::Truncated { within }) if within == "a.rules"));
-    // Even if the visitor does not read the file.
+    // The visitor does not read the file.
     let limits = ArchiveLimits::of_bytes(1 << 20);
     assert!(read(&packed[..512 + 300], "", &limits, &mut |_, _| Ok(())).is_err());
 }
 
 #[test]
-fn an_archive_within_an_archive_is_not_opened() {
+fn nested_archives_are_not_unpacked() {
     let inner = gz(&gz(b"alert\n"));
     assert!(matches!(files(&inner, 1 << 20), Err(ArchiveError::Format)));
 }
 
 proptest! {
     #[test]
-    fn reads_or_refuses_any_bytes(
+    fn reads_or_rejects_any_bytes(
         bytes in proptest::collection::vec(any::<u8>(), 0..2000), packed: bool,
     ) {
         let bytes = if packed { gz(&bytes) } else { bytes };
@@ -105,7 +105,7 @@ proptest! {
     }
 
     #[test]
-    fn a_tar_with_a_changed_byte_is_read_or_refused(at in 0usize..2560, value: u8) {
+    fn reads_or_rejects_a_tar_with_a_changed_byte(at in 0usize..2560, value: u8) {
         let mut packed = tar_of(&[("a.rules".into(), vec![b'x'; 600])]);
         packed[at] = value;
         let _ = files(&packed, 1 << 20);

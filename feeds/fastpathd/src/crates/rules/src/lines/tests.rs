@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use super::*;
 
 fn all(bytes: &[u8]) -> Result<Vec<Line>, LineError> {
-    // A small buffer, so that lines span several reads.
+    // Small buffer: lines span several reads.
     let mut lines = Lines::new(BufReader::with_capacity(7, bytes));
     let mut found = Vec::new();
     while let Some(line) = lines.next_line()? {
@@ -20,7 +20,7 @@ fn rule(number: u32, text: &str) -> Line {
 }
 
 #[test]
-fn lines_are_numbered_as_in_an_editor() {
+fn counts_physical_lines() {
     let text = b"one\n\n  \r\n#two\nthree \\\r\n four\\\n\nfive\n  six  ";
     let comment = Line::Comment("two".to_owned());
     let wanted = [rule(1, "one"), comment, rule(5, "three  four"), rule(8, "five"), rule(9, "six")];
@@ -42,7 +42,7 @@ fn a_comment_is_not_continued() {
 }
 
 #[test]
-fn an_empty_line_does_not_shorten_the_line_that_it_continues() {
+fn an_empty_continuation_line_keeps_the_text() {
     assert_eq!(all(b"a\r\\\n\nb").expect("lines"), [rule(1, "a"), rule(3, "b")]);
     assert_eq!(all(b"a\r\\\n\r\nb").expect("lines"), [rule(1, "a"), rule(3, "b")]);
 }
@@ -54,7 +54,7 @@ fn invalid_utf8_is_reported_with_its_line() {
 }
 
 #[test]
-fn a_line_without_end_is_refused_before_it_fills_the_memory() {
+fn rejects_an_endless_line() {
     struct Endless;
     impl io::Read for Endless {
         fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
@@ -65,7 +65,7 @@ fn a_line_without_end_is_refused_before_it_fills_the_memory() {
     let mut lines = Lines::new(BufReader::new(io::Read::chain(&b"a\n"[..], Endless)));
     assert_eq!(lines.next_line().expect("a line"), Some(rule(1, "a")));
     assert!(matches!(lines.next_line(), Err(LineError::TooLong { number: 2, .. })));
-    // Many short lines are too long if they are joined.
+    // Joined lines have the same limit.
     let continued = "abcdefgh\\\n".repeat(10_000);
     assert!(matches!(all(continued.as_bytes()), Err(LineError::TooLong { number: 1, .. })));
 }

@@ -41,7 +41,7 @@ fn finds_the_origin_of_every_line() {
 }
 
 #[test]
-fn our_rules_win_and_then_those_of_the_first_source() {
+fn own_rules_and_the_first_source_take_precedence() {
     let of = |name, rev| part(name, &rule(1, rev));
     for (parts, wanted) in [
         ([of("a", 1), of("b", 999_999)], "a"),
@@ -55,20 +55,20 @@ fn our_rules_win_and_then_those_of_the_first_source() {
 }
 
 #[test]
-fn the_latest_revision_of_a_source_wins() {
+fn the_latest_revision_within_a_source_takes_precedence() {
     let both = format!("{}{}", rule(1, 2), rule(1, 3));
     let lines = written(&[part("a", &both), part("b", &rule(1, 9))]);
     assert_eq!(lines[2..], [rule(1, 3).trim_end()]);
 }
 
 #[test]
-fn no_source_replaces_the_handshake_rules() {
+fn sources_cannot_replace_reserved_numbers() {
     let lines = written(&[part("a", &format!("{}{}", rule(8_100_092, 99), rule(1, 1)))]);
     assert_eq!(lines[2..], [rule(1, 1).trim_end()]);
 }
 
 #[test]
-fn the_version_depends_only_on_the_rules() {
+fn the_version_identifies_the_rules() {
     let version = |parts: &[Part]| merge(parts).version;
     let one = version(&[part("a", &rule(1, 1))]);
     assert_eq!(one, version(&[part("b", &format!("# another comment\n{}", rule(1, 1)))]));

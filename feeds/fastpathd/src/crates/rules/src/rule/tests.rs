@@ -19,12 +19,12 @@ fn parses_gid_sid_and_rev() {
     assert_eq!(rule("SID:7; Rev:2;"), Ok((1, 7, 2)));
     assert_eq!(rule(r#"msg:"a \; sid:9\; b"; sid:4294967295;"#), Ok((1, u32::MAX, 0)));
     assert_eq!(rule(r#"content:"a\\"; sid:7;"#), Ok((1, 7, 0)));
-    // In Suricata an escaped backslash protects a `;`, too.
+    // An escaped backslash protects a `;` in Suricata.
     assert_eq!(rule(r#"msg:"a\\; sid:9; sid:7;"#), Ok((1, 7, 0)));
 }
 
 #[test]
-fn reports_why_a_text_is_not_a_rule() {
+fn reports_faults_of_invalid_rules() {
     for (text, error) in [
         ("<html>", SourceFault::NoOptions),
         ("(sid:1;)", SourceFault::NoAction),
@@ -59,7 +59,7 @@ fn reports_why_a_text_is_not_a_rule() {
 }
 
 #[test]
-fn only_alerts_that_set_no_state_become_drops() {
+fn converts_only_alerts_without_state_to_drops() {
     assert_eq!(drop_of("").as_deref(), Ok("drop tcp any any -> any any ( sid:1;)"));
     assert_eq!(drop_of("flowbits:isset,a;").as_deref().map(|text| &text[..5]), Ok("drop "));
     assert_eq!(drop_of("noalert;"), Err(KeepReason::NoAlert));
@@ -86,7 +86,7 @@ fn only_alerts_that_set_no_state_become_drops() {
 }
 
 #[test]
-fn reports_why_a_rule_is_left_out() {
+fn reports_why_a_rule_is_unusable() {
     let of = |options: &str| {
         let text: &'static str = format!("{HEADER} ({options} sid:1;)").leak();
         Rule::parse(text).expect("a rule").unusable
@@ -120,13 +120,13 @@ fn reports_why_a_rule_is_left_out() {
     assert_eq!(of("dataset:isset,a,type string;"), None);
     assert_eq!(of("nfq_set_mark:0x40000000/0x40000000;"), Some(Unusable::Mark("nfq_set_mark")));
     assert_eq!(of("content:\"lua\";"), None);
-    // Suricata ignores the case of keywords.
+    // Suricata's keywords are case-insensitive.
     assert_eq!(of("NFQ_Set_Mark:1/1;"), Some(Unusable::Mark("nfq_set_mark")));
     assert_eq!(of("DataSet:set,a,type string,save /etc/x;"), Some(Unusable::File("dataset")));
 }
 
 #[test]
-fn distinguishes_disabled_rules_from_sentences() {
+fn distinguishes_disabled_rules_from_other_comments() {
     assert!(is_disabled_rule("alert tcp any any -> any any (sid:1;)"));
     assert!(is_disabled_rule("# drop tcp any any -> any any (sid:1;)"));
     assert!(!is_disabled_rule("pass on what you know (always)"));
@@ -140,9 +140,8 @@ proptest::proptest! {
         let _ = is_disabled_rule(&text);
     }
 
-    /// Whatever surrounds a keyword, the rule is refused or left out.
     #[test]
-    fn no_spelling_hides_a_keyword(
+    fn rejects_or_omits_rules_with_disguised_keywords(
         before in "[ \\t(\\[\"'!#;:,\\\\\\x00-\\x1f\\u{a0}\\u{feff}\\u{2003}]{0,4}",
         after in "[ \\t)\"'\\x00-\\x1f\\u{a0}]{0,3}",
         keyword in "(?i)(lua|bypass|nfq_set_mark|filemd5|config|replace)",

@@ -19,7 +19,7 @@ fn problem(text: &str) -> String {
 const SUM: &str = "00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff";
 
 #[test]
-fn an_empty_configuration_means_our_own_rules_and_a_nightly_update() {
+fn defaults_are_own_rules_and_a_nightly_update() {
     let settings = read("").expect("good");
     assert_eq!(settings, Settings::default());
     assert_eq!(settings.hour, Hour::Daily(4));
@@ -51,7 +51,7 @@ fn a_source_becomes_part_of_the_request() {
 }
 
 #[test]
-fn our_own_rules_can_be_selected_and_disabled() {
+fn own_rules_can_be_selected_and_disabled() {
     let some = read("config rules 'fastpath'\n list disable '8100052'\n").expect("good");
     assert_eq!(some.own.expect("on").disable, ["8100052"]);
     let none = read("config rules 'fastpath'\n option enabled '0'\n").expect("good");
@@ -60,13 +60,13 @@ fn our_own_rules_can_be_selected_and_disabled() {
 }
 
 #[test]
-fn a_disabled_update_is_manual() {
+fn disabled_updates_are_manual() {
     let settings = read("config update 'update'\n option enabled '0'\n option hour '5'\n");
     assert_eq!(settings.expect("good").hour, Hour::Manual);
 }
 
 #[test]
-fn bad_values_are_reported_with_section_and_option() {
+fn reports_section_and_option_of_invalid_values() {
     let source = |lines: &str| {
         problem(&format!("config rules 'et'\n option url 'https://e.example/r.tgz'\n{lines}"))
     };

@@ -7,8 +7,7 @@ use crate::select::Choice;
 
 const RULES: &str = "/var/lib/fastpath/rules/work/new.rules";
 
-/// Returns the faults in the rules of a source. Lines 1 to 3 of the source are lines 3 to 5 of the
-/// merged file.
+/// Returns the faults of a source. Its lines 1 to 3 are lines 3 to 5 of the merged file.
 fn fault_texts(said: &str) -> Vec<String> {
     let lines: Vec<String> =
         (1..=3).map(|sid| format!("alert tcp any any -> any any (sid:{sid};)\n")).collect();
@@ -22,7 +21,7 @@ fn fault_texts(said: &str) -> Vec<String> {
 
 #[test]
 fn finds_the_source_line_of_suricatas_errors() {
-    // Output of Suricata 8.0.8, in its own and in a custom log format.
+    // Output of Suricata 8.0.8, in the default and in a custom log format.
     let said = format!(
         "i: suricata: This is Suricata version 8.0.8 RELEASE running in SYSTEM mode\n\
          E: detect-parse: unknown rule keyword 'foo'.\n\
@@ -39,7 +38,7 @@ fn finds_the_source_line_of_suricatas_errors() {
 }
 
 #[test]
-fn a_signature_cannot_name_another_place() {
+fn signature_text_cannot_change_the_position() {
     let said = format!(
         "E: detect: error parsing signature \"x from file {RULES} at line 3\" \
          from file {RULES} at line 5\n"
@@ -50,7 +49,7 @@ fn a_signature_cannot_name_another_place() {
 }
 
 #[test]
-fn ignores_other_files_and_lines_that_do_not_exist() {
+fn ignores_other_files_and_invalid_lines() {
     for place in ["/etc/suricata/x.rules at line 3", "new.rules at line 3"] {
         assert!(
             fault_texts(&format!("E: detect: error parsing signature \"x\" from file {place}\n"))
@@ -69,9 +68,8 @@ fn replaces_control_characters_in_messages() {
     assert_eq!(fault_texts(&said), ["a.rules line 1: a [31mb"]);
 }
 
-/// The last line of a killed test does not say why the test ended.
 #[test]
-fn reports_the_signal_or_the_lack_of_memory_that_ended_a_test() {
+fn reports_a_signal_or_lack_of_memory() {
     let merged = crate::merge::merge(&[]);
     let said = |script: &str| {
         let test = ["sh", "-c", script].map(str::to_owned);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 use super::*;
 
-// Made by OpenBSD's signify. usign has the same file formats.
+// Created with OpenBSD's signify; usign has the same file formats.
 const KEY: &str = "untrusted comment: fixture public key\n\
     RWSZ+q/Gk8domRI2Fi7tKf7AP7KS7AuSefIH5QHmSzTJQbCOa0bP4qN3\n";
 const SIGNATURE: &str = "untrusted comment: verify with k.pub\n\
@@ -11,10 +11,10 @@ const MESSAGE: &[u8] = b"a rule archive\n";
 const URL: &str = "https://h.example/et.tar.gz";
 
 #[test]
-fn accepts_a_signature_of_signify() {
+fn accepts_a_signify_signature() {
     let key = UsignKey::parse(KEY).expect("a key");
     key.check(SIGNATURE, MESSAGE, URL).expect("good");
-    // UCI has only the line with the key.
+    // A UCI option contains only the line with the key.
     let line = KEY.lines().nth(1).expect("two lines");
     UsignKey::parse(line).expect("a key").check(SIGNATURE, MESSAGE, URL).expect("good");
 }
@@ -41,7 +41,7 @@ fn rejects_a_key_as_a_signature_and_text_as_a_key() {
 }
 
 #[test]
-fn published_checksums_are_found_in_every_format() {
+fn finds_published_checksums_in_every_format() {
     let sum = sha256(MESSAGE).expect("memory");
     let upper = sum.to_uppercase();
     let other = "0".repeat(64);
@@ -62,7 +62,7 @@ fn published_checksums_are_found_in_every_format() {
 }
 
 #[test]
-fn base64_is_read_strictly() {
+fn base64_decoding_is_strict() {
     let base64 = |text: &str| Base64::decode_vec(text).ok();
     assert_eq!(base64("").as_deref(), Some(&b""[..]));
     assert_eq!(base64("TQ==").as_deref(), Some(&b"M"[..]));

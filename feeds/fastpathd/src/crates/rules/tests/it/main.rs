@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Tests of the program, some of them with the real Suricata.
+//! Tests of the program, partly with the real Suricata.
 
 #![expect(clippy::unwrap_used, clippy::expect_used, reason = "a test may fail anywhere")]
 

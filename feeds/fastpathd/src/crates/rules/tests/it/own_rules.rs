@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Tests of our own rules: each matches its traffic, and none matches ordinary traffic.
+//! Tests of fastpath's own rules: each matches its traffic, and none matches ordinary traffic.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
@@ -19,7 +19,6 @@ fn own_rules() -> PathBuf {
     here.join("../../../files/fastpath.rules").canonicalize().expect("our rules")
 }
 
-/// Returns a command that runs the real Suricata with our own rules.
 fn suricata() -> Option<Command> {
     let Some(program) = std::env::var_os("FASTPATH_SURICATA") else {
         eprintln!("skipped: FASTPATH_SURICATA does not name a Suricata 8");
@@ -28,14 +27,14 @@ fn suricata() -> Option<Command> {
     let mut command = Command::new(program);
     command.args(["-c", "/etc/suricata/suricata.yaml"]);
     command.args(["--set", "vars.address-groups.HOME_NET=[10.0.0.0/8,fd00::/8]"]);
-    // The other tests would write into the same cache, which causes a warning.
+    // Tests that share the cache cause a warning.
     command.args(["--set", "detect.sgh-mpm-caching=no"]);
     command.arg("-S").arg(own_rules());
     Some(command)
 }
 
 #[test]
-fn our_rules_are_well_formed_and_numbered_in_their_range() {
+fn own_rules_are_valid_and_in_the_reserved_range() {
     let file = BufReader::new(File::open(own_rules()).expect("our rules"));
     let limits = ArchiveLimits::of_bytes(1 << 20);
     let rules = collect(file, "fastpath.rules", &limits, Choice::default()).expect("good rules");
@@ -54,7 +53,7 @@ fn our_rules_are_well_formed_and_numbered_in_their_range() {
 }
 
 #[test]
-fn suricata_loads_our_rules_without_a_warning() {
+fn suricata_loads_own_rules_without_a_warning() {
     let Some(mut suricata) = suricata() else { return };
     let gateway = Gateway::new();
     let output = suricata.arg("-T").arg("-l").arg(&gateway.root).output().expect("Suricata");
@@ -72,7 +71,7 @@ fn each_rule_matches_its_traffic_in_both_address_families() {
     let gateway = Gateway::new();
     let (file, log) = (gateway.root.join("talks.pcap"), gateway.root.join("eve.json"));
     let talks = talks::all();
-    assert!(talks.len() < 256, "each has a number of its own in the addresses");
+    assert!(talks.len() < 256, "each address contains the number of its case");
     let mut capture = Capture::new();
     for (case, talk) in (0u8..).zip(&talks) {
         for v6 in [false, true] {
@@ -109,8 +108,8 @@ fn numbers() -> BTreeSet<u32> {
     text.lines().filter_map(of_line).collect()
 }
 
-/// Returns the numbers of the rules that triggered, by case and family. Drop rules must have
-/// blocked.
+/// Returns the triggered rules by case and address family, and checks that exactly the drop rules
+/// have blocked.
 fn alerts(eve: &str) -> BTreeMap<(u8, bool), BTreeSet<u32>> {
     let text = fs::read_to_string(own_rules()).expect("our rules");
     let drops: BTreeSet<u64> = text

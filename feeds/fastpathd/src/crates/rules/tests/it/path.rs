@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Runs the program without an environment, as under ujail.
+//! Runs the program with an empty environment, as under ujail.
 
 use std::io::Write;
 use std::process::{Command, Stdio};
 
 use serde_json::{Value, json};
 
-/// Download programs are found by `PATH`. Nobody listens on port 9 of this machine.
+/// The program must find download programs in the default `PATH`. Port 9 is closed.
 #[test]
 fn finds_download_programs_without_an_environment() {
     let known = ["uclient-fetch", "curl", "wget"];

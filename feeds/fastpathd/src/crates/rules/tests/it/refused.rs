@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Archives and rules that must not come into force. The previous rules stay in force.
+//! Archives and rules that are rejected, so that the previous rules stay in force.
 
 use std::fs;
 use std::process::{Command, Stdio};
@@ -12,14 +12,14 @@ use rules::Store;
 use serde_json::{Value, json};
 use tar::EntryType;
 
-/// A gateway on which the source `et` already has a good rule.
-struct Box {
+/// A gateway with a good rule of source `et`.
+struct Fixture {
     server: Server,
     gateway: Gateway,
     good: Vec<String>,
 }
 
-impl Box {
+impl Fixture {
     fn new() -> Self {
         let (server, gateway) = (Server::start(), Gateway::new());
         let mut this = Self { server, gateway, good: Vec::new() };
@@ -40,7 +40,6 @@ impl Box {
         self.gateway.update(&[self.source(Page::Whole(bytes), &sum)])
     }
 
-    /// Asserts that the update failed with this message, and that nothing else changed.
     fn assert_refused(&self, answer: &Answer, message: &str) {
         assert!(answer.message().contains(message), "{}\nshould have: {message}", answer.message());
         assert!(answer.message().starts_with("et: "), "{}", answer.message());
@@ -53,8 +52,8 @@ impl Box {
 }
 
 #[test]
-fn refuses_bad_archives() {
-    let this = Box::new();
+fn rejects_bad_archives() {
+    let this = Fixture::new();
     let regular = |name| Entry(name, EntryType::Regular, b"x");
     let good = rule(1, 2);
     let cut = files(&[("rules/a.rules", &good.repeat(1000))]);
@@ -101,16 +100,16 @@ fn refuses_bad_archives() {
 }
 
 #[test]
-fn refuses_an_archive_with_too_many_entries() {
-    let this = Box::new();
+fn rejects_an_archive_with_too_many_entries() {
+    let this = Fixture::new();
     let names: Vec<String> = (0..5000).map(|n| format!("{n}.rules")).collect();
     let entries: Vec<_> = names.iter().map(|name| Entry(name, EntryType::Regular, b"")).collect();
     this.assert_refused(&this.update(gz(&tar(&entries))), "it has more than 4096 entries");
 }
 
 #[test]
-fn rules_with_errors_are_reported_by_file_and_line_of_the_archive() {
-    let this = Box::new();
+fn reports_file_and_line_of_rules_with_errors() {
+    let this = Fixture::new();
     let ours = files(&[
         ("rules/a.rules", &rule(1, 2)),
         ("rules/b.rules", "# \n\nalert ip any any -> any any (x\n"),
@@ -137,7 +136,7 @@ fn rules_with_errors_are_reported_by_file_and_line_of_the_archive() {
 
 #[test]
 fn reports_failed_downloads() {
-    let mut this = Box::new();
+    let mut this = Fixture::new();
     this.gateway.seconds = 2;
     let archive = files(&[("rules/a.rules", &rule(1, 2))]);
     let sum = sha256(&archive);
@@ -161,15 +160,15 @@ fn reports_failed_downloads() {
 
 #[test]
 fn reports_a_missing_download_program() {
-    let this = Box::new();
+    let this = Fixture::new();
     let request = this.gateway.request(&[this.source(Page::Stalled, &sha256(b""))]).to_string();
     let answer = run(program().env("PATH", "/nowhere"), &["update"], &request);
     this.assert_refused(&answer, "no download program found");
 }
 
 #[test]
-fn a_source_that_fails_does_not_stop_the_others() {
-    let this = Box::new();
+fn a_failed_source_does_not_affect_the_others() {
+    let this = Fixture::new();
     let archive = files(&[("b.rules", &rule(2, 1))]);
     this.server.put("/b", Page::Whole(archive.clone()));
     let b = json!({"name": "b", "url": this.server.url("/b"), "sha256": sha256(&archive)});
@@ -185,7 +184,7 @@ fn a_source_that_fails_does_not_stop_the_others() {
 }
 
 #[test]
-fn a_source_that_was_never_good_is_left_out() {
+fn a_source_without_a_good_archive_is_omitted() {
     let (server, gateway) = (Server::start(), Gateway::new());
     let et = json!({"name": "et", "url": server.url("/none"), "sha256": sha256(b"")});
     let answer = gateway.update(&[et]);
@@ -196,8 +195,8 @@ fn a_source_that_was_never_good_is_left_out() {
 }
 
 #[test]
-fn a_test_that_cannot_run_changes_nothing() {
-    let mut this = Box::new();
+fn a_failed_test_keeps_the_rules_in_force() {
+    let mut this = Fixture::new();
     let archive = files(&[("rules/a.rules", &rule(1, 2))]);
     let et = this.source(Page::Whole(archive.clone()), &sha256(&archive));
     for (test, message) in [
@@ -224,8 +223,8 @@ fn a_test_that_cannot_run_changes_nothing() {
 }
 
 #[test]
-fn two_updates_do_not_run_at_once() {
-    let this = Box::new();
+fn rejects_a_concurrent_update() {
+    let this = Fixture::new();
     let held = Store::take(&this.gateway.store()).expect("free");
     let answer = this.gateway.update(&[]);
     assert_eq!((answer.code, answer.outcome()), (3, "busy"));
@@ -235,11 +234,10 @@ fn two_updates_do_not_run_at_once() {
     assert_eq!(this.gateway.update(&[]).outcome(), "updated");
 }
 
-/// A folder in place of the lock has the effect of a read-only disk, which a test as root cannot
-/// have.
+/// Replaces the lock by a folder, in place of a read-only disk, which root ignores.
 #[test]
 fn a_store_that_cannot_be_locked_keeps_its_state() {
-    let this = Box::new();
+    let this = Fixture::new();
     let before = this.gateway.run("status").result;
     let lock = this.gateway.store().join("lock");
     fs::remove_file(&lock).expect("a file");
@@ -255,8 +253,8 @@ fn a_store_that_cannot_be_locked_keeps_its_state() {
 }
 
 #[test]
-fn an_update_succeeds_after_a_killed_one() {
-    let this = Box::new();
+fn an_update_succeeds_after_a_killed_update() {
+    let this = Fixture::new();
     let archive = files(&[("rules/a.rules", &rule(1, 2))]);
     let et = this.source(Page::Whole(archive.clone()), &sha256(&archive));
     let mut request = this.gateway.request(std::slice::from_ref(&et));
@@ -282,9 +280,9 @@ fn an_update_succeeds_after_a_killed_one() {
 
 #[test]
 fn a_full_disk_keeps_the_rules_in_force() {
-    let this = Box::new();
+    let this = Fixture::new();
     let store = this.gateway.store();
-    // The update runs in a copy of the store on a file system of 128 KiB.
+    // Run the update in a copy of the store on a 128 KiB file system.
     let script = "mount -t tmpfs -o size=128k tmpfs /mnt && cp -r \"$0\"/. /mnt && \
         mount --bind /mnt \"$0\" && \"$1\" update; c=$?; \
         cp \"$0\"/current.rules \"$0\".after; exit $c";
@@ -308,7 +306,7 @@ fn a_full_disk_keeps_the_rules_in_force() {
 
 #[test]
 fn an_invalid_state_is_replaced() {
-    let this = Box::new();
+    let this = Fixture::new();
     fs::write(this.gateway.store().join("state.json"), "{\"outcome\": 7").expect("writable");
     assert_eq!(this.gateway.run("status").result["rules"], 0);
     let answer = this.update(files(&[("rules/a.rules", &rule(1, 1))]));
@@ -317,12 +315,12 @@ fn an_invalid_state_is_replaced() {
 }
 
 #[test]
-fn the_real_suricata_tests_the_rules() {
+fn reports_faults_of_the_real_suricata() {
     let Some(program) = std::env::var_os("FASTPATH_SURICATA") else {
         eprintln!("skipped: FASTPATH_SURICATA does not name a Suricata 8");
         return;
     };
-    let mut this = Box::new();
+    let mut this = Fixture::new();
     let program = program.to_str().expect("text");
     let message = ["-T", "-c", "/etc/suricata/suricata.yaml", "-S", "{rules}", "-l", "{dir}"];
     this.gateway.test = Value::from([&[program], message.as_slice()].concat());

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The service that runs updates for the daemon: its socket, and its answer to a request.
+//! Tests of the service that runs updates for the daemon.
 
 use std::fs;
 use std::io::{Read, Write};
@@ -49,7 +49,7 @@ impl Drop for Service {
 }
 
 #[test]
-fn the_service_answers_one_request_after_the_other() {
+fn serves_requests_sequentially() {
     let folder = std::env::temp_dir().join(format!("fastpath-serve-{}", std::process::id()));
     fs::create_dir_all(&folder).unwrap();
     let socket = folder.join("update.sock");

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Updates by the program itself, from a server on the loopback and with the download program of
-//! this machine.
+//! Tests of updates by the program, from a loopback server with the machine's download program.
 
 use std::fs;
 
@@ -9,7 +8,7 @@ use crate::support::server::{Page, Server};
 use crate::support::{Gateway, program, rule, run};
 use serde_json::{Value, json};
 
-/// Serves an archive, and returns its source with the checksum.
+/// Serves an archive; returns its source with the checksum.
 fn source(server: &Server, name: &str, bytes: &[u8]) -> Value {
     let path = format!("/{name}.tar.gz");
     server.put(&path, Page::Whole(bytes.to_vec()));
@@ -17,7 +16,7 @@ fn source(server: &Server, name: &str, bytes: &[u8]) -> Value {
 }
 
 #[test]
-fn rules_come_into_force_and_are_not_fetched_twice() {
+fn an_unchanged_source_is_not_downloaded_again() {
     let (server, gateway) = (Server::start(), Gateway::new());
     let archive = files(&[
         ("rules/a.rules", &format!("# comment\n{}#{}", rule(1, 1), rule(2, 1))),
@@ -45,7 +44,7 @@ fn rules_come_into_force_and_are_not_fetched_twice() {
     assert_eq!(second.source("et")["state"], "unchanged");
     assert_eq!(second.source("et")["fetched_ms"], source["fetched_ms"]);
     assert_eq!(second.result["since_ms"], first.result["since_ms"]);
-    assert!(server.asked().is_empty(), "the checksum in the settings says it is the same");
+    assert!(server.asked().is_empty(), "the checksum in the settings is unchanged");
     assert_eq!(gateway.run("status").result["version"], first.result["version"]);
 }
 
@@ -84,7 +83,7 @@ fn applies_a_new_selection_without_a_download() {
 }
 
 #[test]
-fn our_rules_win_and_then_those_of_the_first_source() {
+fn own_rules_and_the_first_source_take_precedence() {
     let (server, gateway) = (Server::start(), Gateway::new());
     let a = files(&[("a.rules", &(rule(1, 2) + &rule(2, 1) + &rule(8_100_001, 9)))]);
     let b = files(&[("b.rules", &(rule(1, 1) + &rule(2, 2)))]);
@@ -97,9 +96,9 @@ fn our_rules_win_and_then_those_of_the_first_source() {
     assert_eq!(answer.source("b")["rules"], 0);
 }
 
-/// Anybody on the path can replay an old archive.
+/// An attacker on the path can replay an old archive.
 #[test]
-fn a_signed_archive_is_not_replaced_by_an_older_one() {
+fn rejects_an_older_signed_archive() {
     let (server, gateway, signer) = (Server::start(), Gateway::new(), Signer::new(1));
     let archive = |version: &str, rev| {
         files(&[("rules/a.rules", &rule(1, rev)), ("version.txt", &format!("{version}\n"))])
@@ -125,7 +124,7 @@ fn a_signed_archive_is_not_replaced_by_an_older_one() {
     for (version, rev) in [("10100", 3), ("10101", 4), ("of May", 5), ("1", 6)] {
         assert_eq!(update(version, rev).outcome(), "updated", "{version}");
     }
-    // The settings name another archive, which may be older.
+    // A checksum in the settings may select an older archive.
     let bytes = archive("0", 7);
     assert_eq!(gateway.update(&[source(&server, "a", &bytes)]).outcome(), "updated");
 }
@@ -159,7 +158,7 @@ fn a_valid_signature_is_required_and_sufficient() {
     assert_eq!((answer.outcome(), answer.message()), ("updated", ""));
     assert_eq!(answer.source("a")["verified"], "signature");
     assert_eq!(gateway.update(&[at("/good.sig")]).outcome(), "unchanged");
-    // Good rules stay in force when the source becomes bad.
+    // The previous rules stay in force.
     let answer = gateway.update(&[at("/wrong.sig")]);
     assert_eq!((answer.code, answer.outcome()), (2, "failed"));
     assert_eq!(answer.source("a")["state"], "kept");
@@ -208,10 +207,9 @@ fn rollback_restores_the_previous_rule_set() {
 }
 
 #[test]
-fn rules_are_in_force_although_their_archive_cannot_be_kept() {
+fn rules_are_in_force_even_if_their_archive_cannot_be_kept() {
     let (server, gateway) = (Server::start(), Gateway::new());
     let one = gateway.update(&[source(&server, "a", &files(&[("a.rules", &rule(1, 1))]))]);
-    // A file cannot replace a folder.
     std::fs::create_dir_all(gateway.store().join("sources/b/occupied")).unwrap();
     let sources = [("a", rule(1, 1)), ("b", rule(2, 1))]
         .map(|(name, rule)| source(&server, name, &files(&[("a.rules", &rule)])));

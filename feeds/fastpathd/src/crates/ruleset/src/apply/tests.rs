@@ -38,7 +38,7 @@ async fn applies_a_plan_only_once() {
 }
 
 #[tokio::test]
-async fn a_restarted_daemon_keeps_a_matching_table() {
+async fn keeps_a_matching_table_after_a_restart() {
     let nft = FakeNft::with(&["lan1", "wan"]);
     let plan = flowtable(&["lan1", "wan"]);
     apply(&nft, &plan, None, &[]).await.unwrap();
@@ -56,7 +56,7 @@ async fn changes_devices_without_a_new_table() {
     assert!(!nft.ran.borrow()[1].contains("table inet fastpath {"));
 }
 
-/// Returns a plan with an address of the router behind each device but `wg0`, which has no MAC.
+/// Returns a plan with a MAC address of the router behind each device except `wg0`.
 fn guarded(devices: &[&str]) -> Plan {
     let mut plan = flowtable(devices);
     let own = devices.iter().filter(|name| **name != "wg0");
@@ -77,13 +77,12 @@ async fn changes_ingress_chains_with_the_devices() {
     assert_eq!(apply(&nft, &second, Some(&first), &[]).await, Ok(Applied::Devices));
     let own = ["lan1 02:00:00:00:00:04", "lan2 02:00:00:00:00:04"].map(str::to_owned).into();
     assert_eq!(nft.own(), (own, hooked(&["lan1", "lan2"])));
-    // The router's address behind lan1 changes.
     let mut third = second.clone();
     third.own.insert("lan1".to_owned(), ["02:00:00:00:00:77".to_owned()].into());
     assert_eq!(apply(&nft, &third, Some(&second), &[]).await, Ok(Applied::Devices));
     let own = ["lan1 02:00:00:00:00:77", "lan2 02:00:00:00:00:04"].map(str::to_owned).into();
     assert_eq!(nft.own(), (own, hooked(&["lan1", "lan2"])));
-    // The kernel removes a device from the flowtable and both chains; the plan adds it again.
+    // The kernel removes a device from the flowtable and from both chains.
     nft.unplug("lan2");
     nft.machine.borrow_mut().insert("lan2".to_owned());
     assert_eq!(apply(&nft, &third, Some(&third), &[]).await, Ok(Applied::Devices));
@@ -110,7 +109,7 @@ async fn engine_off_removes_the_table() {
     let nft = FakeNft::with(&["lan1", "wan"]);
     let on = flowtable(&["lan1", "wan"]);
     let off = plan(Engine::Off, &["lan1", "wan"]);
-    assert_eq!(apply(&nft, &off, None, &[]).await, Ok(Applied::Unchanged), "there is none");
+    assert_eq!(apply(&nft, &off, None, &[]).await, Ok(Applied::Unchanged), "no table");
     apply(&nft, &on, None, &[]).await.unwrap();
     assert_eq!(apply(&nft, &off, Some(&on), &[]).await, Ok(Applied::Removed));
     assert_eq!(nft.devices(), None);
@@ -128,12 +127,11 @@ async fn restores_a_flushed_table() {
 }
 
 #[tokio::test]
-async fn a_missing_device_does_not_keep_the_others_out() {
+async fn a_missing_device_is_left_out() {
     let nft = FakeNft::with(&["lan1", "wan"]);
     let plan = flowtable(&["lan1", "lan2", "wan"]);
     assert_eq!(apply(&nft, &plan, None, &[]).await, Ok(partly(&["lan1", "wan"])));
     assert_eq!(nft.devices().unwrap(), ["lan1", "wan"]);
-    // The device returns.
     nft.machine.borrow_mut().insert("lan2".to_owned());
     assert_eq!(apply(&nft, &plan, Some(&plan), &[]).await, Ok(Applied::Devices));
     assert_eq!(nft.devices().unwrap(), ["lan1", "lan2", "wan"]);
@@ -147,7 +145,7 @@ async fn removes_no_device_that_the_kernel_has_removed() {
     nft.unplug("lan2");
     let after = flowtable(&["lan1", "wan"]);
     assert_eq!(apply(&nft, &after, Some(&before), &[]).await, Ok(Applied::Unchanged));
-    // A plan may still name the device if the removal is reported late.
+    // The plan still contains the device, because its removal was not reported yet.
     assert_eq!(apply(&nft, &before, Some(&before), &[]).await, Ok(partly(&["lan1", "wan"])));
     assert_eq!(nft.devices().unwrap(), ["lan1", "wan"]);
 }
@@ -170,7 +168,7 @@ async fn distinguishes_missing_flowtables_from_missing_devices() {
 }
 
 #[tokio::test]
-async fn refused_rules_leave_the_old_ones_in_force() {
+async fn refused_rules_keep_the_old_table() {
     let nft = FakeNft::with(&["lan1", "wan"]);
     let old = flowtable(&["lan1", "wan"]);
     apply(&nft, &old, None, &[]).await.unwrap();
@@ -192,7 +190,7 @@ async fn replaces_the_table_if_a_change_of_devices_is_refused() {
 }
 
 #[tokio::test]
-async fn rules_that_differ_afterwards_are_rolled_back() {
+async fn a_table_that_differs_is_rolled_back() {
     let nft = FakeNft::with(&["lan1", "wan"]);
     let old = flowtable(&["lan1", "wan"]);
     apply(&nft, &old, None, &[]).await.unwrap();
@@ -211,7 +209,7 @@ async fn rules_that_differ_afterwards_are_rolled_back() {
 }
 
 #[tokio::test]
-async fn a_table_that_cannot_be_listed_is_not_removed() {
+async fn keeps_a_table_that_cannot_be_listed() {
     let nft = FakeNft::with(&["lan1", "wan"]);
     let plan = inspecting(Engine::Flowtable, &["lan1", "wan"], Gate::Closed);
     nft.loses_listing.set(true);
@@ -230,7 +228,7 @@ async fn reports_an_nft_that_cannot_be_run() {
 }
 
 #[tokio::test]
-async fn flags_are_compared_where_nft_prints_them() {
+async fn compares_flags_if_nft_prints_them() {
     let nft = FakeNft::with(&["lan1", "wan"]);
     nft.prints_flags.set(true);
     let hardware = plan(Engine::FlowtableHw, &["lan1", "wan"]);
@@ -259,7 +257,11 @@ async fn changes_the_gate_without_a_new_table() {
     let inspection = other.protection.inspection.as_mut().unwrap();
     inspection.queues.count = 4;
     inspection.fail_open = false;
-    assert_eq!(apply(&nft, &other, None, &[]).await, Ok(Applied::Gate), "queues belong to it");
+    assert_eq!(
+        apply(&nft, &other, None, &[]).await,
+        Ok(Applied::Gate),
+        "queues are part of the gate"
+    );
     let ran = nft.ran.borrow();
     assert_eq!(ran.iter().filter(|script| script.contains("\ntable inet fastpath {")).count(), 1);
     assert_eq!(
@@ -305,8 +307,7 @@ async fn inspection_needs_no_flowtable() {
     assert_eq!(apply(&nft, &wanted, Some(&off), &[]).await, without);
     let scripts = nft.ran.borrow().len();
     assert_eq!(apply(&nft, &wanted, Some(&off), &[]).await, without);
-    assert_eq!(nft.ran.borrow().len(), scripts, "the same again is not put in force again");
-    // The module has been loaded.
+    assert_eq!(nft.ran.borrow().len(), scripts, "the same plan is not applied again");
     nft.without_flowtables.set(false);
     assert_eq!(apply(&nft, &wanted, Some(&off), &[]).await, Ok(Applied::Replaced));
     nft.machine.borrow_mut().clear();
@@ -315,7 +316,7 @@ async fn inspection_needs_no_flowtable() {
 }
 
 #[tokio::test]
-async fn distinguishes_missing_queues_from_missing_flowtables() {
+async fn reports_missing_queue_support() {
     let nft = FakeNft::with(&["lan1", "wan"]);
     let old = flowtable(&["lan1", "wan"]);
     apply(&nft, &old, None, &[]).await.unwrap();
@@ -343,7 +344,7 @@ fn block() -> BlockElement {
 }
 
 #[tokio::test]
-async fn a_rollback_keeps_the_blocks() {
+async fn a_rollback_keeps_blocks() {
     let nft = FakeNft::with(&["lan1", "wan"]);
     let plan = inspecting(Engine::Flowtable, &["lan1", "wan"], Gate::Queue);
     apply(&nft, &plan, None, &[block()]).await.unwrap();
@@ -356,9 +357,9 @@ async fn a_rollback_keeps_the_blocks() {
     assert_eq!(back.blocks, Some(vec![block()]));
 }
 
-/// A source may be blocked while a table without blocks is in force, until the next one is.
+/// A source may be blocked while the table has no sets for blocks.
 #[tokio::test]
-async fn blocks_are_added_if_the_table_had_no_sets_for_them() {
+async fn a_new_table_contains_given_blocks() {
     let nft = FakeNft::with(&["lan1", "wan"]);
     let without = plan(Engine::Flowtable, &["lan1", "wan"]);
     let protection = Protection { inspection: None, blocks: Some(3) };
@@ -370,11 +371,11 @@ async fn blocks_are_added_if_the_table_had_no_sets_for_them() {
     assert_eq!(blocks(&nft).await, Some(vec![block()]));
     let other = Plan { mark_mask: 0x3, ..with.clone() };
     apply(&nft, &other, Some(&with), &[]).await.unwrap();
-    assert_eq!(blocks(&nft).await, Some(vec![block()]), "the kernel's are newer");
+    assert_eq!(blocks(&nft).await, Some(vec![block()]), "the kernel's blocks take precedence");
 }
 
 #[tokio::test]
-async fn renew_replaces_a_table_that_matches() {
+async fn renew_replaces_a_matching_table() {
     let nft = FakeNft::with(&["lan1", "wan"]);
     let plan = inspecting(Engine::Flowtable, &["lan1", "wan"], Gate::Queue);
     let block = block();

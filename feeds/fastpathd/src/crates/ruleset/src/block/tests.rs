@@ -26,7 +26,7 @@ async fn blocked(nft: &FakeNft) -> Vec<BlockElement> {
 }
 
 #[tokio::test]
-async fn blocks_a_source_again_and_releases_it() {
+async fn blocks_renews_and_releases_a_source() {
     let nft = FakeNft::with(&[]);
     apply(&nft, &with_blocks(), None, &[]).await.unwrap();
     block(&nft, &of("192.0.2.1", 600, 600)).await.unwrap();
@@ -56,11 +56,11 @@ async fn reports_a_full_and_a_missing_set() {
 }
 
 #[tokio::test]
-async fn blocks_outlive_the_table() {
+async fn blocks_survive_a_new_table() {
     let nft = FakeNft::with(&[]);
     let given = [of("192.0.2.1", 600, 321), of("2001:db8::/64", 600, 9)];
     apply(&nft, &with_blocks(), None, &given).await.unwrap();
-    assert_eq!(blocked(&nft).await, given, "a table that was not there takes those it is given");
+    assert_eq!(blocked(&nft).await, given, "a new table contains the given blocks");
     release(&nft, net("2001:db8::/64")).await.unwrap();
     let other = Plan { mark_mask: 1, ..with_blocks() };
     assert_eq!(apply(&nft, &other, None, &given).await, Ok(Applied::Replaced));
@@ -68,7 +68,7 @@ async fn blocks_outlive_the_table() {
 }
 
 #[test]
-fn writes_elements_that_nft_accepts() {
+fn formats_elements_that_nft_accepts() {
     assert_eq!(
         element(&of("192.0.2.1", 600, 321)),
         "192.0.2.1 timeout 600s expires 321s comment \"sid 8100001\""

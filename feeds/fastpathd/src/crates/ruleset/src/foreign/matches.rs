@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Judges a match of a rule for packets of an established TCP or UDP connection: never, always,
-//! under conditions of the flow, or unknown. Only listed expressions count as equal for all packets
-//! of a flow.
+//! Evaluates matches for packets of an established TCP or UDP connection: never, always, under
+//! conditions of the flow, or unknown. Expressions vary between the packets of a flow unless listed
+//! here.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,11 +11,11 @@ use serde_json::Value;
 use super::values::{address_range, has_statement, is_catch_all, number, port_range, words};
 use super::{Name, Place, text};
 
-/// How constant an expression with an unknown outcome is for the packets of a flow.
+/// Whether an expression with an unknown value is equal for all packets of a flow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Steadiness {
     Fixed,
-    /// Constant until elements of a set expire.
+    /// Equal until set elements expire.
     Expires,
     Varies,
 }
@@ -26,17 +26,15 @@ use Steadiness::{Expires, Fixed, Varies};
 pub(super) enum Match {
     Never,
     Always,
-    /// Matches if all conditions hold.
     When(Vec<Condition>),
     Unknown(Steadiness),
 }
 
-/// A named set.
 pub(super) struct SetInfo {
     pub(super) elements: Elements,
     pub(super) dynamic: bool,
     pub(super) expires: bool,
-    /// True if its elements have statements that decide about each packet.
+    /// Elements have statements, such as limits, that decide per packet.
     pub(super) decides: bool,
 }
 
@@ -45,7 +43,6 @@ pub(super) enum Elements {
     Unknown,
 }
 
-/// Context of the matches in a chain.
 pub(super) struct Scope<'a> {
     pub(super) sets: &'a BTreeMap<Name, SetInfo>,
     pub(super) family: &'a str,
@@ -55,22 +52,20 @@ pub(super) struct Scope<'a> {
 }
 
 impl Scope<'_> {
-    /// Reports whether devices are layer 3 devices and all packets show their IP header.
+    /// Reports whether devices are layer 3 devices and packets start with the IP header.
     fn is_ip(&self) -> bool {
         matches!(self.place, Place::Ip { .. })
     }
 
-    /// Reports whether the addresses that the chain sees are known.
     fn knows_addresses(&self) -> bool {
         !matches!(self.place, Place::Ip { stage: None, .. })
     }
 
-    /// Reports whether conntrack has seen the packets.
     fn is_tracked(&self) -> bool {
         matches!(self.place, Place::Ip { tracked: true, .. })
     }
 
-    /// Reports whether elements of this set or map have statements that decide about each packet.
+    /// Reports whether elements have statements, such as limits, that decide per packet.
     pub(super) fn decides(&self, set: &Value) -> bool {
         if let Some(name) = set.as_str().and_then(|text| text.strip_prefix('@')) {
             let name = (self.family.to_owned(), self.table.to_owned(), name.to_owned());
@@ -82,8 +77,8 @@ impl Scope<'_> {
         }
     }
 
-    /// Judges `{"op": …, "left": …, "right": …}`.
-    pub(super) fn judge(&mut self, found: &Value) -> Match {
+    /// Evaluates `{"op": …, "left": …, "right": …}`.
+    pub(super) fn evaluate(&mut self, found: &Value) -> Match {
         let null = Value::Null;
         let side = |key| found.get(key).unwrap_or(&null);
         self.compare(text(found, "op"), side("left"), side("right"))
@@ -91,7 +86,7 @@ impl Scope<'_> {
 
     pub(super) fn compare(&mut self, op: &str, left: &Value, right: &Value) -> Match {
         match self.known(op, left, right) {
-            // Frames may have their IP header behind others, for example in a PPPoE session.
+            // Other headers, such as PPPoE, may precede the IP header.
             Match::Always if !self.is_ip() => Match::Unknown(Fixed),
             found => found,
         }
@@ -116,7 +111,7 @@ impl Scope<'_> {
             return Match::Never; // A forwarded packet has no socket, so nothing matches.
         }
         if let Some(option) = left.get("tcp option").filter(|one| text(one, "name") == "maxseg") {
-            // Only SYN packets have this option.
+            // Only SYN packets have `maxseg`.
             let missing = option.get("field").is_none() && right.as_bool() == Some(!holds);
             return if missing { when(Test::Proto(6), true) } else { Match::Never };
         }
@@ -136,7 +131,7 @@ impl Scope<'_> {
             "pkttype" => {
                 let words = words(right);
                 let is = |kinds: &[&str]| words.iter().any(|word| kinds.contains(word)) == holds;
-                // At a port, frames to another address may be for its bridge.
+                // A bridge port also receives frames to other stations.
                 let other = !self.is_ip() && is(&["other"]);
                 match (is(&["unicast", "host"]), other) {
                     (true, _) => Match::Always,
@@ -212,7 +207,7 @@ impl Scope<'_> {
         }
     }
 
-    /// Judges a match on protocols, as far as TCP and UDP are concerned.
+    /// Evaluates a match on protocols for TCP and UDP.
     fn protocols(&mut self, left: &Value, right: &Value, holds: bool) -> Match {
         let Some(list) = self.elements(right) else { return self.unknown(left, right) };
         let mut found = [false; 2];
@@ -267,7 +262,7 @@ impl Scope<'_> {
         when(Test::Device { leaving, names }, holds)
     }
 
-    /// Judges a masked value: `{"&": [left, mask]}`.
+    /// Evaluates `{"&": [left, mask]}`.
     fn masked(&mut self, parts: &[Value], left: &Value, right: &Value, holds: bool) -> Match {
         let [of, mask] = parts else { return Match::Unknown(Varies) };
         let key = |kind: &str, key: &str| of.get(kind).map(|found| text(found, key).to_owned());
@@ -284,7 +279,7 @@ impl Scope<'_> {
         self.unknown(left, right)
     }
 
-    /// Judges operators other than equality: `<`, `<=` of packet counts, `!` (none of these bits).
+    /// Evaluates `<` and `<=` of packet counts, and `!` (none of these bits is set).
     fn other_operator(&mut self, op: &str, left: &Value, right: &Value) -> Match {
         let of = |kind: &str, field: &str| left.get(kind).map_or("", |found| text(found, field));
         let key = if self.is_tracked() { of("ct", "key") } else { "" };
@@ -293,7 +288,7 @@ impl Scope<'_> {
             ("!", _) if key == "state" => never(words(right).contains(&"established")),
             ("!", _) if of("payload", "field") == "flags" => match words(right).as_slice() {
                 none if none.contains(&"ack") => Match::Never,
-                none if none.iter().all(|flag| ends(flag)) => Match::Always,
+                none if none.iter().all(|flag| is_slow(flag)) => Match::Always,
                 _ => Match::Unknown(Varies),
             },
             ("<", Some(limit)) if counts => when(Test::FewerPackets(limit), true),
@@ -304,7 +299,7 @@ impl Scope<'_> {
         }
     }
 
-    /// Returns the values of the right side; `None` if they are unknown.
+    /// Returns the values on the right side; `None` if they are unknown.
     fn elements(&mut self, right: &Value) -> Option<Vec<Value>> {
         let list = if let Some(name) = right.as_str().and_then(|text| text.strip_prefix('@')) {
             let name = (self.family.to_owned(), self.table.to_owned(), name.to_owned());
@@ -333,7 +328,7 @@ impl Scope<'_> {
         (!list.iter().any(is_catch_all)).then_some(list)
     }
 
-    /// Returns ranges of values, or [`Empty`] for an empty set; `None` if they are unknown.
+    /// Returns the ranges on the right side, or [`Empty`]; `None` if they are unknown.
     fn ranges<T>(
         &mut self,
         left: &Value,
@@ -380,12 +375,10 @@ pub(super) fn implied(expression: &Value) -> Match {
     }
 }
 
-/// Reports whether the header is inside a tunnel's packet.
 fn is_inner(payload: &Value) -> bool {
     payload.get("tunnel").is_some()
 }
 
-/// A set without elements.
 struct Empty;
 
 fn never(holds: bool) -> Match {
@@ -403,32 +396,30 @@ fn mark(mask: u32, right: &Value, holds: bool) -> Match {
     }
 }
 
-/// Reports whether packets with this flag always take the slow path. All other packets have ACK.
-fn ends(flag: &str) -> bool {
+/// Reports whether packets with this flag stay on the slow path. All other packets have ACK.
+fn is_slow(flag: &str) -> bool {
     matches!(flag, "syn" | "fin" | "rst")
 }
 
-/// Judges a list of flags; at least one has to be set.
+/// Evaluates a list of flags, of which at least one must be set.
 fn flags(any: &[&str], holds: bool) -> Match {
-    let never_set = !any.is_empty() && any.iter().all(|flag| ends(flag));
+    let never_set = !any.is_empty() && any.iter().all(|flag| is_slow(flag));
     if never_set { never(holds) } else { Match::Unknown(Varies) }
 }
 
-/// Judges flags within a mask, compared with a value.
 fn masked_flags(mask: &[&str], right: &Value, holds: bool) -> Match {
     let value = words(right);
     if value.is_empty() && right.as_u64() != Some(0) {
         return Match::Unknown(Varies);
     }
     let has_ack = |flags: &[&str]| flags.contains(&"ack");
-    if value.iter().any(|flag| ends(flag)) || has_ack(mask) != has_ack(&value) {
+    if value.iter().any(|flag| is_slow(flag)) || has_ack(mask) != has_ack(&value) {
         return never(holds);
     }
-    let steady = mask.iter().all(|flag| ends(flag) || *flag == "ack");
+    let steady = mask.iter().all(|flag| is_slow(flag) || *flag == "ack");
     if steady { never(!holds) } else { Match::Unknown(Varies) }
 }
 
-/// Returns how constant an expression is for the packets of a flow.
 pub(super) fn steadiness(expression: &Value) -> Steadiness {
     let Value::Object(fields) = expression else { return Fixed };
     let of = |(kind, value): (&String, &Value)| match kind.as_str() {

@@ -20,8 +20,8 @@ fn tuple(proto: u8, (src, sport): (&str, u16), (dst, dport): (&str, u16)) -> Tup
     Tuple { src: src.parse().unwrap(), dst: dst.parse().unwrap(), proto, sport, dport }
 }
 
-/// Connections of a host over PPPoE with NAT, between VLANs, through a port forward from the
-/// Internet, and over IPv6.
+/// Connections: over PPPoE with NAT, between VLANs, from the Internet to a port forward, and over
+/// IPv6.
 fn flows() -> Vec<Flow> {
     let (host, server, outer) = ("10.10.10.10", "203.0.113.1", "192.0.2.5");
     let six = ["2001:db8:10::10", "2001:db8:ffff::1"];
@@ -103,7 +103,7 @@ fn cases() -> serde_json::Map<String, Value> {
 }
 
 #[test]
-fn flows_that_reach_a_rule_acting_on_each_packet_stay_slow() {
+fn flows_that_reach_a_per_packet_rule_stay_slow() {
     let flowtable = BTreeSet::new();
     let mut wrong = Vec::new();
     for (name, case) in cases() {
@@ -118,20 +118,20 @@ fn flows_that_reach_a_rule_acting_on_each_packet_stay_slow() {
 }
 
 #[test]
-fn default_rules_of_firewall4_keep_no_flow_slow() {
+fn default_rules_of_firewall4_allow_offloading() {
     let listing: Value = serde_json::from_str(FW4).unwrap();
     assert_eq!(ForeignRules::parse(&listing), ForeignRules::default());
 }
 
 #[test]
-fn a_flowtable_keeps_early_chains_of_its_ports() {
+fn early_ingress_chains_do_not_keep_flowtable_flows_slow() {
     let case = &cases()["ingress of a port"];
     let port = BTreeSet::from(["lan1".to_owned()]);
     assert_eq!(chains(case, &around(&port)), []);
     let all: &[&str] = &["up", "dns", "vlan", "in"];
     let own = FLOWTABLE_PRIORITY;
     let early = [-200, -1, 0, 1, own - 1].map(|at| (Value::from(at), &[][..]));
-    // Chains of one priority run in the order in which they were added.
+    // Chains with equal priority run in the order of their creation.
     let late = [own, own + 1, 300].map(|at| (Value::from(at), all));
     for (priority, wanted) in early.into_iter().chain(late).chain([(Value::Null, all)]) {
         let mut moved = case.clone();
@@ -145,12 +145,12 @@ fn a_flowtable_keeps_early_chains_of_its_ports() {
 }
 
 #[test]
-fn both_priorities_of_the_flowtable_agree() {
+fn the_flowtable_priorities_are_equal() {
     assert_eq!(format!("filter + {FLOWTABLE_PRIORITY}"), FLOWTABLE);
 }
 
 #[test]
-fn marks_before_routing_matter_only_with_queues() {
+fn prerouting_marks_keep_flows_slow_only_with_queues() {
     let case = &cases()["mark before routing"];
     let flowtable = BTreeSet::new();
     let around = Surroundings { queues: true, ..around(&flowtable) };
@@ -158,7 +158,7 @@ fn marks_before_routing_matter_only_with_queues() {
 }
 
 #[test]
-fn slow_packets_cover_the_packets_that_a_queue_reads() {
+fn slow_packets_cover_rules_with_queues() {
     let case = &cases()["queue of a program"];
     let flowtable = BTreeSet::new();
     let around = Surroundings { first_packets: true, ..around(&flowtable) };
@@ -166,7 +166,7 @@ fn slow_packets_cover_the_packets_that_a_queue_reads() {
 }
 
 #[test]
-fn reports_set_lookups_only_if_the_judgement_needs_them() {
+fn reports_only_set_lookups_that_affect_the_result() {
     let of = |name: &str| ForeignRules::parse(&cases()[name]).look_up_sets();
     assert!(of("set of addresses"));
     assert!(!of("static drop by a set"));
@@ -185,7 +185,7 @@ fn an_unknown_statement_acts_on_each_packet() {
 }
 
 #[test]
-fn endless_jumps_keep_all_flows_slow() {
+fn recursive_jumps_keep_all_flows_slow() {
     let rule = |target| {
         serde_json::json!({"rule": {"family": "inet", "table": "t", "chain": target,
             "handle": 1, "expr": [{"jump": {"target": "loop"}}, {"jump": {"target": "loop"}}]}})
@@ -200,7 +200,7 @@ fn endless_jumps_keep_all_flows_slow() {
 }
 
 mod property {
-    //! Compares the judgement of generated chains with a packet-by-packet walk.
+    //! Compares the result for generated chains with a packet-by-packet walk.
 
     use proptest::prelude::*;
     use serde_json::json;
@@ -218,7 +218,7 @@ mod property {
         Device {
             leaving: bool,
         },
-        /// Not understood, but equal for all packets of a flow.
+        /// Not parsed, but equal for all packets of a flow.
         Mac,
     }
 
@@ -295,7 +295,7 @@ mod property {
     }
 
     /// Returns whether a packet reaches a limit, and whether the chain has ended. A drop behind the
-    /// chain that offloads counts as a limit.
+    /// offloading chain counts as a limit.
     fn walk(
         chains: &[Rules; 2],
         at: usize,
@@ -377,7 +377,7 @@ mod property {
         #![proptest_config(ProptestConfig::with_cases(4000))]
 
         #[test]
-        fn a_flow_stays_slow_if_a_packet_reaches_a_limit(
+        fn a_flow_stays_slow_if_a_packet_of_it_reaches_a_limit(
             a in rules(),
             b in rules(),
             behind in any::<bool>(),
@@ -388,16 +388,15 @@ mod property {
             let has = |wanted: &dyn Fn(&Rule) -> bool| {
                 chains.iter().flatten().any(wanted)
             };
-            // Some flows stay slow without need if a match is not understood or only some packets
-            // of a chain return.
-            let understood = !has(&|(atoms, verdict)| {
+            // The result is conservative for unparsed matches and for `return` of some packets.
+            let exact = !has(&|(atoms, verdict)| {
                 *verdict == Verdict::Return || atoms.iter().any(|a| matches!(a.field, Field::Mac))
             });
             for flow in flows() {
                 let reached = [false, true].map(|reply| walk(&chains, 0, &flow, reply, behind).0);
                 let is_slow = judged.contains(&flow.name);
                 prop_assert!(is_slow || reached == [false; 2], "{}", flow.name);
-                if understood {
+                if exact {
                     prop_assert_eq!(is_slow, reached != [false; 2], "{}", flow.name);
                 }
             }

@@ -6,7 +6,7 @@ use std::net::IpAddr;
 use config::Network;
 use serde_json::Value;
 
-/// Reports whether an element has a statement that decides about each packet.
+/// Reports whether an element has a statement that decides per packet.
 pub(super) fn has_statement(element: &Value) -> bool {
     let fields = element.get("elem").and_then(Value::as_object).into_iter().flatten();
     fields.map(|(field, _)| &**field).any(|field| {
@@ -15,17 +15,16 @@ pub(super) fn has_statement(element: &Value) -> bool {
     })
 }
 
-/// Reports whether a statement of elements lets every packet match.
+/// Reports whether the statement matches every packet.
 pub(super) fn is_harmless_of_elements(kind: &str) -> bool {
     matches!(kind, "counter" | "last")
 }
 
-/// Reports whether the element stands for all others.
 pub(super) fn is_catch_all(element: &Value) -> bool {
     element.as_str() == Some("*")
 }
 
-/// Returns all words of an expression: a text, a list, or texts joined by `|`.
+/// Returns the words of a string, of a list, or of strings joined by `|`.
 pub(super) fn words(value: &Value) -> Vec<&str> {
     match value {
         Value::String(one) => vec![one],

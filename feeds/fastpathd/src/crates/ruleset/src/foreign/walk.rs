@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Walks a base chain as packets of an established TCP or UDP connection do: follows jumps and
-//! verdicts, and collects statements that act on each packet. A statement that is not listed as
-//! harmless acts.
+//! Walks a base chain like packets of an established TCP or UDP connection: follows jumps and
+//! verdicts, and collects statements that act on each packet. Statements act unless listed as
+//! harmless.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,12 +12,12 @@ use super::matches::{Match, Scope, SetInfo, Steadiness, implied};
 use super::values::{has_statement, is_catch_all};
 use super::{Acts, Name, Place, text};
 
-/// nft's own limit of nested jumps.
+/// nft's limit of nested jumps.
 const MAX_JUMPS: usize = 16;
-/// Limit of rules checked in one base chain with its jumps. Beyond it, all of its flows stay slow.
+/// Limit of rules per base chain, including its jumps; beyond it, all of its flows stay slow.
 const MAX_RULES: usize = 5_000;
 
-/// A step, or a possible step if packets of the flow can be dropped later.
+/// A step, or an accept that becomes a step if a later rule drops packets of the flow.
 pub(super) struct Draft {
     conditions: Vec<Condition>,
     outcome: DraftOutcome,
@@ -26,7 +26,7 @@ pub(super) struct Draft {
 enum DraftOutcome {
     Leaves,
     Reaches(RuleName, Acts),
-    /// The chain accepts some packets of a flow here, but not all.
+    /// The chain accepts only some packets of a flow here.
     SomeLeave(RuleName),
 }
 
@@ -41,30 +41,26 @@ impl Draft {
     }
 }
 
-/// Result of a walk.
 pub(super) struct Found {
     pub(super) drafts: Vec<Draft>,
     pub(super) looked_up: BTreeSet<Name>,
 }
 
-/// How packets reach a rule.
 #[derive(Clone)]
 struct Path {
     conditions: Vec<Condition>,
-    /// True if all flows that meet the conditions get here.
+    /// All flows that meet the conditions get here.
     exact: bool,
-    /// First rule that lets only some packets of a flow get here.
+    /// First rule that passes only some packets of a flow.
     varies: Option<RuleName>,
-    /// True if packets get here only until elements expire, or only the first packets do.
+    /// Only the first packets get here, or packets until set elements expire.
     expires: bool,
-    /// True if `return` ends the base chain.
+    /// `return` ends the base chain.
     base: bool,
 }
 
-/// How the walk continues after a rule.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum After {
-    /// The next rule follows.
     Continues,
     /// The next rule follows, but some flows may have returned to the caller.
     MayReturn,
@@ -96,7 +92,6 @@ impl<'a> Walk<'a> {
         Self { rules, scope, name, drafts, drops_by_policy, left }
     }
 
-    /// Walks the base chain.
     pub(super) fn base(mut self, drops_by_policy: bool) -> Found {
         self.drops_by_policy = drops_by_policy;
         let family = match &*self.name.0 {
@@ -152,7 +147,7 @@ impl<'a> Walk<'a> {
             };
             match kind.as_str() {
                 "match" => {
-                    let found = self.scope.judge(value);
+                    let found = self.scope.evaluate(value);
                     let header = value.get("left").map_or(Match::Always, implied);
                     if !here.narrow(header) || !here.narrow(found) {
                         return After::Continues;
@@ -184,7 +179,7 @@ impl<'a> Walk<'a> {
         After::Continues
     }
 
-    /// Returns when a statement acts on packets that would be offloaded; `None` if it is harmless.
+    /// Returns when a statement acts on offloadable packets; `None` if it is harmless.
     fn statement(&self, kind: &str, value: &Value, here: &Here) -> Option<Acts> {
         match kind {
             "counter" | "log" | "last" | "ct helper" | "ct timeout" | "ct expectation" | "flow" => {
@@ -206,14 +201,14 @@ impl<'a> Walk<'a> {
             (Some("mark"), _) if self.scope.place.is_prerouting() && !varies => {
                 Some(Acts::WithQueues)
             }
-            // The first packets have set these values for the connection.
+            // The first packets of the connection have set these values.
             (_, Some("zone" | "label" | "event")) if !varies => None,
             (_, Some("mark")) if !varies && value.get("value").is_some_and(of_marks) => None,
             _ => Some(Acts::Always),
         }
     }
 
-    /// Handles matches and targets of xtables. Only their name is known.
+    /// Handles matches and targets of xtables, of which nft prints only the name.
     fn xt(&mut self, value: &Value, here: &mut Here, depth: usize) -> Option<After> {
         let name = text(value, "name");
         if text(value, "type") == "match" {
@@ -314,7 +309,7 @@ impl<'a> Walk<'a> {
         after
     }
 
-    /// Handles a named verdict map. Its elements are not read, so it may lead to any chain.
+    /// Handles a named verdict map: its elements are not read, so it may lead to any chain.
     fn any_verdict(&mut self, key: &Value, map: &Value, mut here: Here, depth: usize) -> After {
         let found = self.scope.unknown(key, map);
         if !here.narrow(implied(key)) || !here.narrow(found) {
@@ -336,7 +331,6 @@ impl<'a> Walk<'a> {
         After::MayReturn
     }
 
-    /// Records that all packets of a flow leave the base chain here.
     fn leaves(&mut self, here: &Here) -> After {
         let Path { conditions, exact, .. } = &here.path;
         if *exact && (!here.certain || !conditions.is_empty()) {
@@ -362,8 +356,8 @@ impl<'a> Walk<'a> {
         self.drafts.push(Draft { conditions, outcome });
     }
 
-    /// Records a drop. Returns true if it acts on packets of flows that would be offloaded: on only
-    /// some packets of a flow, or on packets that have been recorded as passed.
+    /// Records a drop. Returns true if it acts on packets of offloadable flows: on only some
+    /// packets of a flow, or on packets already recorded as passed.
     fn drops(&mut self, path: &Path, rule: &RuleName) -> bool {
         self.dropped();
         let behind = self.scope.place.is_behind().then_some(rule);
@@ -372,7 +366,7 @@ impl<'a> Walk<'a> {
         true
     }
 
-    /// Turns rules that accept only some packets into steps: the other packets may be dropped here.
+    /// Turns accepts of only some packets into steps, because the others are dropped here.
     fn dropped(&mut self) {
         for draft in &mut self.drafts {
             if let DraftOutcome::SomeLeave(rule) = &mut draft.outcome {
@@ -382,11 +376,10 @@ impl<'a> Walk<'a> {
     }
 }
 
-/// A position within a rule.
 #[derive(Clone)]
 struct Here {
     path: Path,
-    /// True if all packets that reach the rule get here.
+    /// All packets that reach the rule get here.
     certain: bool,
     name: RuleName,
 }
@@ -404,7 +397,7 @@ impl Here {
         self.path.varies.get_or_insert_with(|| name.clone());
     }
 
-    /// Narrows the path by a match. Returns false if no packet matches.
+    /// Narrows the path by a match; returns false if no packet matches.
     fn narrow(&mut self, found: Match) -> bool {
         match found {
             Match::Never => return false,
@@ -439,8 +432,8 @@ fn contradict(a: &Condition, b: &Condition) -> bool {
     }
 }
 
-/// Reports whether setting the value again has no effect: it consists of marks and constants, and
-/// the first packets have set it already.
+/// Reports whether the value consists of marks and constants, so that setting it again has no
+/// effect.
 fn of_marks(value: &Value) -> bool {
     match value {
         Value::Number(_) => true,

@@ -30,7 +30,7 @@ fn parses_the_output_of_nft() {
     assert_eq!(
         found.rules["fastpath"],
         ["!fastpath: one", "", "!fastpath: two"],
-        "a foreign rule is seen"
+        "a foreign rule is included"
     );
 }
 

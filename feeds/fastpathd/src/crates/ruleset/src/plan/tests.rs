@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 use super::*;
 
-/// Plans without inspection.
 fn plan(candidates: &[Candidate], settings: &Settings) -> Plan {
     super::plan(candidates, settings, &Protection::default())
 }
@@ -28,7 +27,7 @@ fn why(plan: &Plan) -> Vec<(&str, bool, &str)> {
 }
 
 #[test]
-fn uses_every_lowest_device_by_default() {
+fn includes_every_lowest_device_by_default() {
     let plan = plan(&candidates(), &Settings::default());
     assert_eq!(plan.devices, set(&["lan1", "wan"]));
     assert_eq!(
@@ -39,7 +38,7 @@ fn uses_every_lowest_device_by_default() {
 }
 
 #[test]
-fn settings_narrow_the_choice_but_cannot_widen_it() {
+fn settings_restrict_devices_but_cannot_add_ineligible_ones() {
     let settings = Settings {
         devices: set(&["br-lan", "gone0", "wan"]),
         ignore_devices: set(&["gone1"]),
@@ -72,7 +71,7 @@ fn ignore_device_overrides_device() {
 }
 
 #[test]
-fn engine_off_uses_no_devices_but_reports_reasons() {
+fn engine_off_omits_all_devices_with_reasons() {
     let off = Settings { enabled: false, ..Settings::default() };
     let plan = plan(&candidates(), &off);
     assert_eq!((plan.engine, plan.has_table()), (Engine::Off, false));

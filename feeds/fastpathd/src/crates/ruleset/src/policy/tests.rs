@@ -15,7 +15,6 @@ fn set(names: &[&str]) -> BTreeSet<String> {
     names.iter().map(|&name| name.to_owned()).collect()
 }
 
-/// Segments of the lab's gateway.
 fn segments() -> Segments {
     let zones = [
         ("lan", set(&["br-lan.10", "br-lan.11"])),
@@ -60,7 +59,7 @@ config policy
     let rest = Policy { section: rest, id, enabled: true, ..Policy::default() };
     let read = read(text).unwrap();
     assert_eq!(read[..2], [guests, rest]);
-    assert!(!read[2].enabled, "kept, to be switched on again");
+    assert!(!read[2].enabled, "a disabled policy is kept");
 }
 
 #[test]
@@ -89,15 +88,15 @@ fn a_missing_zone_is_reported() {
     let text = "config policy guests\noption src guset\noption dest wan\n";
     let policies = read(text).unwrap();
     let problems = policies[0].check(&segments());
-    let words: Vec<String> = problems.iter().map(ToString::to_string).collect();
+    let texts: Vec<String> = problems.iter().map(ToString::to_string).collect();
     assert_eq!(
-        words,
+        texts,
         ["section 'guests', option 'src', value 'guset': \
           is not a firewall zone; known zones: iot, lan, vpn, wan"]
     );
-    assert_eq!(policies[0].check(&Segments::default()).len(), 2, "there are no zones at all");
+    assert_eq!(policies[0].check(&Segments::default()).len(), 2, "no zone exists");
     let without = read("config policy\noption src vpn\n").unwrap();
-    assert_eq!(without[0].check(&segments()), [], "a zone may be without devices");
+    assert_eq!(without[0].check(&segments()), [], "a zone without devices exists");
 }
 
 #[test]

@@ -10,7 +10,6 @@ use crate::policy::Segments;
 use crate::rules::comments;
 use crate::settings::Settings;
 
-/// A token of nft's scanner: a word, a quoted text, or the end of a statement.
 #[derive(Debug, PartialEq, Eq)]
 enum Token {
     Word(String),
@@ -18,8 +17,8 @@ enum Token {
     End,
 }
 
-/// Splits like nft's scanner: quotes have no escapes and end at the next quote, `#` begins a
-/// comment, a line end or semicolon ends a statement.
+/// Splits text like nft's scanner: a quote ends at the next quote (there are no escapes), `#`
+/// begins a comment, and a newline or semicolon ends a statement.
 fn tokens(text: &str) -> Vec<Token> {
     let mut tokens = Vec::new();
     let mut rest = text;
@@ -45,8 +44,7 @@ fn tokens(text: &str) -> Vec<Token> {
     tokens
 }
 
-/// Returns the statements of a script as tokens, with quoted text as `""`. Device lists and
-/// comments may have any length without becoming another statement.
+/// Returns the statements of a script, with `""` in place of quoted text.
 fn statements(script: &str) -> Vec<String> {
     let tokens = tokens(script);
     let texts = tokens.split(|token| *token == Token::End).map(|statement| {
@@ -60,7 +58,6 @@ fn statements(script: &str) -> Vec<String> {
     texts.filter(|text| !text.is_empty()).collect()
 }
 
-/// Returns the sets of a table with a flowtable.
 fn sets() -> Vec<String> {
     let mut expected = Vec::new();
     for name in ["passed_original", "passed_reply"] {
@@ -84,7 +81,7 @@ fn sets() -> Vec<String> {
     expected
 }
 
-/// Panics unless the script has exactly the expected statements.
+/// Panics unless the script consists of exactly the expected statements.
 fn assert_harmless(plan: &Plan) {
     let script = render(plan, &[]);
     let mut left = statements(&script);
@@ -180,7 +177,6 @@ fn assert_harmless(plan: &Plan) {
     assert_eq!([next(), next(), next()], ["}", "}", ""]);
 }
 
-/// Plans without inspection.
 fn plan(candidates: &[Candidate], settings: &Settings) -> Plan {
     crate::plan(candidates, settings, &Protection::default())
 }
@@ -189,7 +185,7 @@ fn candidate(device: String) -> Candidate {
     Candidate { device, eligible: true, why: config::Cause::default() }
 }
 
-/// Generates text as users or attackers might enter it.
+/// Generates text that could break out of a statement.
 fn hostile() -> impl Strategy<Value = String> {
     let bits = [
         "\"",
@@ -242,7 +238,7 @@ fn valid_exclude() -> impl Strategy<Value = Value> {
     let port = || prop::option::of((1..=65535_u16, 0..100_u16));
     (source, dest, proto, port(), port(), "[^\"\\\\\\p{Cc}]{0,15}").prop_map(
         |(source, dest, proto, source_port, dest_port, name)| {
-            // Without any other condition, the exclusion would match every flow.
+            // An exclusion without conditions is rejected.
             let proto = if source.is_some() { proto } else { Some("tcp") };
             let mut section = json!({ ".type": "exclude", ".index": 1, "name": name });
             let mut put = |option: &str, value: Option<String>| {
@@ -267,7 +263,6 @@ fn inspecting(policies: Vec<DevicePolicy>) -> Plan {
     crate::plan(&[candidate("wan".to_owned())], &Settings::default(), &protection)
 }
 
-/// Replaces the names of a plan with valid ones.
 fn tame(mut plan: Plan) -> Plan {
     for policy in plan.protection.inspection.iter_mut().flat_map(|found| &mut found.policies) {
         policy.name.truncate(0);
@@ -296,7 +291,7 @@ proptest! {
     }
 
     #[test]
-    fn a_hostile_name_alone_is_rejected_or_harmless(name in hostile(), port in 1..=65535_u16) {
+    fn hostile_exclude_names_are_rejected_or_harmless(name in hostile(), port in 1..=65535_u16) {
         let exclude = json!({ ".type": "exclude", "name": name, "dest_port": port.to_string() });
         if let Ok((settings, _)) = Settings::from_uci(&json!({ "x": exclude })) {
             assert_harmless(&plan(&[candidate("wan".to_owned())], &settings));
@@ -360,7 +355,7 @@ fn simple() -> Plan {
 }
 
 #[test]
-fn nothing_is_offloaded_while_changed_rules_are_unread() {
+fn no_flow_is_offloaded_while_rules_are_unread() {
     let ebpf = Plan { engine: Engine::Ebpf, ..simple() };
     for plan in [simple(), ebpf, inspecting(Vec::new())] {
         let script = render(&Plan { unread: true, ..plan.clone() }, &[]);
@@ -374,7 +369,7 @@ fn nothing_is_offloaded_while_changed_rules_are_unread() {
 }
 
 #[test]
-fn the_digest_distinguishes_rules_with_the_same_comments() {
+fn the_digest_distinguishes_rules_with_equal_comments() {
     let last = |plan: &Plan| comments(plan)["fastpath"].last().cloned().unwrap();
     let exclude = |port| Exclude { proto: Some(6), dest_port: Some(port), ..Exclude::default() };
     let ports = |port| model::Ports { first: port, last: port };
@@ -385,11 +380,11 @@ fn the_digest_distinguishes_rules_with_the_same_comments() {
     let hardware = Plan { engine: Engine::FlowtableHw, hardware: true, ..simple() };
     assert_ne!(last(&simple()), last(&hardware));
     let other = Plan { devices: BTreeSet::from(["lan9".to_owned()]), ..simple() };
-    assert_eq!(last(&simple()), last(&other), "devices change without new rules");
+    assert_eq!(last(&simple()), last(&other), "the digest omits devices");
 }
 
 #[test]
-fn keeps_the_blocks_with_the_most_time_left() {
+fn keeps_the_blocks_that_last_longest() {
     let block = |host, left| BlockElement {
         source: config::Network::host([192, 0, 2, host].into()),
         seconds: 600,
@@ -408,7 +403,7 @@ fn keeps_the_blocks_with_the_most_time_left() {
 }
 
 #[test]
-fn leaves_out_a_block_within_another() {
+fn omits_nested_blocks() {
     let block = |source: &str| BlockElement {
         source: source.parse().unwrap(),
         seconds: 600,
@@ -457,7 +452,7 @@ fn changes_devices_and_addresses_in_one_script() {
 }
 
 #[test]
-fn comments_fit_into_what_the_kernel_keeps() {
+fn comments_fit_into_the_kernels_limit() {
     const MAX_LEN: usize = 127; // NFT_USERDATA_MAXLEN leaves nft 128 bytes with the final NUL.
     let name = "x".repeat(64);
     let exclude = Exclude { name, proto: Some(6), ..Exclude::default() };

@@ -1,24 +1,23 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Keeps a connection on the slow path if another one with its tuple has just ended. The flowtable
-//! keeps an ended entry for up to a second, and it hides a new entry with the same tuple: the new
-//! entry would miss the end of its connection and forward the next connection past conntrack, which
-//! then drops the FIN of that connection.
+//! Keeps a connection on the slow path if a connection with the same tuple has just ended. The
+//! ended flowtable entry lasts up to a second and hides a new entry with its tuple, which would
+//! miss the end of its connection. It would then forward the next connection past conntrack, which
+//! drops the FIN.
 
 use crate::rules::{Chain, Rule};
 
-/// Sets of tuples as packets have them on arrival, and the header with the addresses.
+/// Sets of tuples before NAT, each with the header of its addresses.
 pub(crate) const SETS: [(&str, &str); 2] = [("ended_4", "ip"), ("ended_6", "ip6")];
 
-/// Returns the tuple of a packet, which is the element of a set.
+/// Returns a packet's tuple, the element of a set.
 pub(crate) fn tuple(header: &str) -> String {
     format!("{header} saddr . tcp sport . {header} daddr . tcp dport")
 }
 
-/// Chain that records tuples.
 const NOTES: &str = "ended";
 
-/// Records the tuples of packets that end a connection. A packet that a rule drops ends none,
-/// because the other end keeps the connection.
+/// Returns a rule and a chain that record the tuples of ending connections. Dropped packets do not
+/// count, because the other end keeps its connection.
 pub(super) fn note() -> (Rule, Chain) {
     let rules = SETS.into_iter().flat_map(|(set, header)| {
         let family = family(header);
@@ -27,7 +26,7 @@ pub(super) fn note() -> (Rule, Chain) {
                 format!("meta nfproto {family} meta l4proto tcp {of}update @{set} {{ {tuple} }}");
             Rule::new(text, "its entry may still be in the flowtable")
         };
-        // Without a connection there is no NAT, so the packet has the addresses it arrived with.
+        // Packets without a connection are not translated, so their own tuple applies.
         let untracked = note("ct state { invalid, untracked } ", tuple(header));
         DIRECTIONS
             .map(|direction| note("", known(direction, header)))
@@ -44,7 +43,6 @@ pub(super) fn note() -> (Rule, Chain) {
     (Rule::new(text, "ends a connection"), chain)
 }
 
-/// Returns rules that wait until the flowtable has dropped an ended entry.
 pub(super) fn waits() -> impl Iterator<Item = Rule> {
     SETS.into_iter().flat_map(|(set, header)| {
         let family = family(header);
@@ -58,7 +56,6 @@ pub(super) fn waits() -> impl Iterator<Item = Rule> {
 
 const DIRECTIONS: [&str; 2] = ["original", "reply"];
 
-/// Returns the tuple of the connection in this direction.
 fn known(direction: &str, header: &str) -> String {
     let ct = |key: &str| format!("ct {direction} {key}");
     let address = |end: &str| ct(&format!("{header} {end}"));

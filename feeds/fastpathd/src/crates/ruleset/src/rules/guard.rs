@@ -1,35 +1,30 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Keeps frames for other stations out of the flowtable, which compares no MAC address: a bridge
-//! forwards them, or the stack drops them.
+//! Keeps frames to other stations out of the flowtable, which does not compare MAC addresses.
 //!
-//! A chain cannot skip a later hook. So the first chain sets a protocol that no flowtable looks up,
-//! and the second, right after the flowtable, restores it. A bit of the packet mark selects the
-//! packets to restore. Ingress rules of other programs (priority `filter`) run before all three and
-//! see the packet unchanged.
+//! A chain cannot skip a later hook. Instead, the first chain writes a protocol number that the
+//! flowtable ignores, and the second chain, right after the flowtable, restores it. A bit of the
+//! packet mark identifies such packets. Ingress rules of other programs (priority `filter`) run
+//! earlier and see the packet unchanged.
 
 use crate::plan::Plan;
 use crate::rules::{Chain, Rule};
 
-// Priorities of the chain before the flowtable, the flowtable, and the chain after it.
 const BEFORE: &str = "filter + 9";
 pub(crate) const FLOWTABLE: &str = "filter + 10";
 /// Priority of the flowtable as nft lists it.
 pub(crate) const FLOWTABLE_PRIORITY: i64 = 10;
 const AFTER: &str = "filter + 11";
 
-/// Base chains at ingress.
 pub(crate) const CHAINS: [(&str, &str); 2] =
     [("before_flowtable", BEFORE), ("behind_flowtable", AFTER)];
 
-// Chains that the base chains jump to.
 const HIDE: &str = "hide";
 const SHOW: &str = "show";
 
-/// Set of the router's addresses by device.
 pub(crate) const OWN: &str = "own";
 
-/// Match, byte of the protocol, and its value while hidden. The checksum is not updated, because
-/// the byte is restored.
+/// Header match, protocol, its byte, and its hidden value. The checksum is not updated, because the
+/// byte is restored.
 const HIDDEN: [(&str, u8, &str, u8); 4] = [
     ("ip protocol", 6, "@nh,72,8", 253),
     ("ip protocol", 17, "@nh,72,8", 254),
@@ -55,8 +50,8 @@ pub(super) fn chains(plan: &Plan) -> Vec<Chain> {
         );
         Rule::new(text, "as it arrived")
     });
-    // Most frames have the address of the device itself, which is cheaper to check than the set.
-    let strange = format!("meta pkttype != host iifname . ether daddr != @{OWN} goto {HIDE}");
+    // `pkttype host` covers most frames and is cheaper than the set.
+    let to_others = format!("meta pkttype != host iifname . ether daddr != @{OWN} goto {HIDE}");
     let [before, after] = CHAINS;
     let chain = |name, comment, hook, rules| Chain { name, comment, hook, rules };
     let base = |(name, priority), comment, text: String, why| {
@@ -65,7 +60,7 @@ pub(super) fn chains(plan: &Plan) -> Vec<Chain> {
     vec![
         chain(HIDE, "!fastpath: packets to another station", None, hide.into()),
         chain(SHOW, "!fastpath: the same behind the flowtable", None, show.into()),
-        base(before, "!fastpath: before the flowtable", strange, "addressed to another station"),
+        base(before, "!fastpath: before the flowtable", to_others, "addressed to another station"),
         base(
             after,
             "!fastpath: behind the flowtable",

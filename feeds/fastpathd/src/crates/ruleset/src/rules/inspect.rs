@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Chains that pass packets to Suricata and receive them again.
+//! Chains that queue packets for Suricata and process the accepted ones.
 //!
-//! `ips` selects connections to inspect by the devices of initiator and responder; other packets
-//! get the bit "spent" and pass. Packets to inspect go to `ips_queue`, or beyond the limit of their
-//! source to `ips_excess`. If Suricata accepts them, they arrive at `fastpath` without that bit:
-//! there, `ips_seen` stores Suricata's bypass mark in the connection and checks the budget. Dropped
-//! packets do not arrive there, so they do not spend the budget.
+//! `ips` selects connections to inspect by the devices of initiator and responder, and sets the bit
+//! "spent" on all other packets. Packets to inspect go to `ips_queue`, or beyond the limit of their
+//! source to `ips_excess`. Accepted packets reach `fastpath` without that bit; there, `ips_seen`
+//! stores Suricata's bypass mark in the connection and checks the budget. Dropped packets do not
+//! spend the budget.
 
 use std::collections::BTreeSet;
 use std::fmt::Write;
@@ -66,7 +66,6 @@ pub(super) fn chains(inspection: &InspectionRules) -> Vec<Chain> {
     chains
 }
 
-/// Returns the rules of the base chain.
 fn entry(inspection: &InspectionRules, by_policy: bool) -> Vec<Rule> {
     let marks = inspection.marks;
     let (ours, others, done) = (marks.mask(), !marks.mask(), marks.done());
@@ -77,7 +76,7 @@ fn entry(inspection: &InspectionRules, by_policy: bool) -> Vec<Rule> {
             ),
             "clear our bits: they are set below",
         ),
-        // The kernel copies the mark of the master when an expected connection begins.
+        // The kernel copies the master's mark to an expected connection.
         Rule::new(
             format!(
                 "ct state related ct status expected meta l4proto {{ tcp, udp }} \
@@ -97,15 +96,13 @@ fn entry(inspection: &InspectionRules, by_policy: bool) -> Vec<Rule> {
         }
     }
     if by_policy {
-        // A packet without a connection (invalid, untracked) has no direction and counts as a
-        // packet of the initiator.
+        // Invalid and untracked packets have no direction and count as packets of the initiator.
         rules.push(Rule::new("ct direction reply goto ips_reply", "replies"));
     }
     rules.extend(policies(inspection, "original"));
     rules
 }
 
-/// Returns the policies for packets in one direction, and the default action.
 fn policies(inspection: &InspectionRules, direction: &str) -> Vec<Rule> {
     let marks = inspection.marks;
     let numbered = (1..).zip(&inspection.policies);
@@ -122,7 +119,7 @@ fn policies(inspection: &InspectionRules, direction: &str) -> Vec<Rule> {
     rules
 }
 
-/// Matches devices by name, so that a device which returns with another index still matches.
+/// Matches devices by name, so that a recreated device with another index still matches.
 fn devices(policy: &DevicePolicy, direction: &str) -> String {
     let reply = direction == "reply";
     let (from, to) = if reply { ("oifname", "iifname") } else { ("iifname", "oifname") };
@@ -155,7 +152,7 @@ fn verdict(action: Action, marks: Marks) -> String {
     }
 }
 
-/// Accepts packets without Suricata, so that they can be offloaded.
+/// Passes packets without inspection, so that they can be offloaded.
 fn free(marks: Marks) -> String {
     format!("meta mark set meta mark | {:#010x} return", marks.spent())
 }
@@ -165,13 +162,13 @@ fn inspect(marks: Marks) -> Vec<Rule> {
     vec![Rule::new(done, "inspection is over"), Rule::new("goto ips_source", "inspection goes on")]
 }
 
-/// Limit of unanswered packets of one source in the shared queues: a page of a hundred connections
-/// stays far below, and the burst does not fill half a queue. The excess is inspected by a separate
-/// thread. If a set is full, further sources have no limit.
+/// Limit of unanswered packets per source in the shared queues: far above a web page with 100
+/// connections, and below half a queue. A separate thread inspects the excess. If a set is full,
+/// further sources have no limit.
 const SOURCE_LIMIT: &str = "limit rate over 250/second burst 2000 packets";
 
-/// Returns the rules in front of a gate. They limit a LAN station by MAC, because it chooses its IP
-/// addresses, and other IPv6 hosts by /64, because they choose addresses within it.
+/// Returns the rules before a gate. They limit LAN stations by MAC, because a station chooses its
+/// IP addresses, and other IPv6 sources by /64, because hosts choose addresses within it.
 pub(super) fn source(gate: &str) -> Vec<Rule> {
     let [(stations, _), (v4, _), (v6, _)] = SOURCE_SETS;
     let excess = |set: &str, key: &str| {
@@ -188,7 +185,7 @@ pub(super) fn source(gate: &str) -> Vec<Rule> {
     ]
 }
 
-/// Returns the rule of a gate. Its comment describes all of it, as no digest covers gates.
+/// Returns the rule of a gate. Its comment states all parameters, because the digest omits gates.
 pub(super) fn gate(inspection: &InspectionRules, queues: Queues) -> Rule {
     match inspection.gate {
         Gate::Queue => {
@@ -212,12 +209,12 @@ pub(super) fn gate(inspection: &InspectionRules, queues: Queues) -> Rule {
     }
 }
 
-/// Returns the flags and the numbers of a queue statement, and both as text.
+/// Returns the flags and the numbers of a queue statement, and a description of both.
 pub(super) fn numbers(queues: Queues, fail_open: bool) -> (String, String, String) {
     let (first, last) = (queues.first, queues.last());
     let to = if first == last { first.to_string() } else { format!("{first}-{last}") };
     let bypass = fail_open.then_some("bypass");
-    // A single queue allows no distribution.
+    // A single queue needs no distribution.
     let fanout = (queues.spread == Spread::Fanout && first != last).then_some("fanout");
     let flags: Vec<&str> = bypass.into_iter().chain(fanout).collect();
     let described = match fanout {
@@ -230,7 +227,7 @@ pub(super) fn numbers(queues: Queues, fail_open: bool) -> (String, String, Strin
     (flags, to, described)
 }
 
-/// Returns the rules of the chain `fastpath` for packets that passed Suricata or an open gate.
+/// Returns the rules of the chain `fastpath` for packets from Suricata or an open gate.
 pub(super) fn passed(marks: Marks) -> [Rule; 2] {
     let (spent, done, others) = (marks.spent(), marks.done(), !marks.mask());
     [
@@ -253,7 +250,7 @@ fn seen(inspection: &InspectionRules) -> Vec<Rule> {
     let (bypass, spent, done) = (marks.bypass(), marks.spent(), marks.done());
     let (ours, others) = (marks.mask(), !marks.mask());
     let mut rules = vec![
-        // Only one packet of a connection ever has this mark, so it is stored now.
+        // Store the mark now: only one packet of the connection has it.
         Rule::new(
             format!(
                 "meta mark & {bypass:#010x} != 0x00000000 \

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Inspects the router's own DNS: hosts ask the router by default, and the router asks a server, so
-//! queries pass the hooks `input` and `output`, not `forward`. Both directions of port 53 go to
+//! Inspects the router's own DNS: queries of hosts to the router pass the hook `input`, and queries
+//! of the router to a server pass `output`, but not `forward`. Both directions of port 53 go to
 //! Suricata without budgets and marks, because DNS of the router is never offloaded.
 //!
-//! The gate always fails open: the router needs DNS, for example to download rules for a Suricata
-//! that has refused the present ones.
+//! The gate always fails open: the router needs DNS to download new rules after Suricata has
+//! rejected the installed ones.
 
 use config::Network;
 use model::{Action, DevicePolicy, Gate};
@@ -13,12 +13,12 @@ use super::inspect::{numbers, quoted, set, source};
 use crate::inspection::InspectionRules;
 use crate::rules::{Chain, NAMES, Rule};
 
-/// The end of a connection at which a policy names devices.
+/// End of a connection at which policies name devices; the router is the other end.
 #[derive(Clone, Copy)]
 enum End {
-    /// The host that asks the router.
+    /// Host that queries the router.
     Initiator,
-    /// The server that the router asks.
+    /// Server that the router queries.
     Responder,
 }
 
@@ -76,7 +76,7 @@ pub(super) fn chains(inspection: &InspectionRules) -> Vec<Chain> {
     ]
 }
 
-/// Returns rules for queries of the router to itself, and for exempt hosts and servers.
+/// Returns rules that exempt loopback, and exempt hosts and servers.
 fn free(inspection: &InspectionRules, device: &str) -> Vec<Rule> {
     let own = Rule::new(format!("{device} \"lo\" return"), "of the router to itself");
     let mut rules = vec![own];
@@ -93,8 +93,8 @@ fn free(inspection: &InspectionRules, device: &str) -> Vec<Rule> {
     rules
 }
 
-/// Applies the first policy that matches one end; the router is the other end. A policy that names
-/// devices at both ends covers a part of the traffic, and DNS is inspected if that part is.
+/// Returns rules for the policies that match one end. A policy with devices at both ends covers
+/// only part of the traffic, so DNS is inspected if that part is.
 fn by_policy(inspection: &InspectionRules, device: &str, end: End, which: &str) -> Vec<Rule> {
     let mut rules = Vec::new();
     let numbered = (1..).zip(&inspection.policies);
@@ -125,7 +125,7 @@ fn verdict(action: Action) -> String {
     }
 }
 
-/// Returns the rule of the gate. Its comment describes all of it, as no digest covers gates.
+/// Returns the rule of the gate. Its comment states all parameters, because the digest omits gates.
 pub(super) fn gate(inspection: &InspectionRules) -> Rule {
     match inspection.gate {
         Gate::Queue => {

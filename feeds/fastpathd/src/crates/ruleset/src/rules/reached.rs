@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Keeps flows on the slow path if their packets reach another program's rule that acts on each
-//! packet. The chains run before packets are recorded as passed, so it is enough that packets of
-//! one direction reach such a rule.
+//! Keeps flows on the slow path if packets reach another program's rule that acts on each packet.
+//! The chains run before packets are recorded as passed, so one direction suffices.
 
 use std::fmt::Write;
 
@@ -10,17 +9,16 @@ use model::{Condition, NatStage, Outcome, PacketChain, Step, Test};
 use crate::plan::Plan;
 use crate::rules::{Chain, Rule};
 
-/// Chains, one for each base chain; further base chains share the last one.
+/// Chain names, one per base chain; further base chains share the last.
 const CHAINS: [&str; 8] =
     ["rules_1", "rules_2", "rules_3", "rules_4", "rules_5", "rules_6", "rules_7", "rules_8"];
 
-/// Chain that records packets.
 const NOTES: &str = "noted";
 
 /// Limit of a comment in bytes; nft allows 128.
 const MAX_COMMENT: usize = 100;
 
-/// Returns the rules that record packets, and the chains that they jump to.
+/// Returns the recording rules, and the chains that lead to them.
 pub(super) fn before(plan: &Plan, notes: Vec<Rule>) -> (Vec<Rule>, Vec<Chain>) {
     let Some(last) = plan.packet_chains.len().min(CHAINS.len()).checked_sub(1) else {
         return (notes, Vec::new());
@@ -31,7 +29,7 @@ pub(super) fn before(plan: &Plan, notes: Vec<Rule>) -> (Vec<Rule>, Vec<Chain>) {
         finished(CHAINS[number], written(chain, next), next)
     };
     let mut chains: Vec<Chain> = single.iter().enumerate().map(finished).collect();
-    // A step that leaves one of the base chains in the shared chain would leave the others, too.
+    // Omit leaving steps: they would skip the other base chains of the shared chain.
     let kept = |step: &&Step| shared.len() == 1 || step.outcome != Outcome::Leaves;
     let rules = shared.iter().flat_map(|chain| {
         let steps = chain.steps.iter().filter(kept).cloned().collect();
@@ -91,7 +89,6 @@ fn written(chain: &PacketChain, next: &str) -> Vec<Rule> {
     rules
 }
 
-/// Renders the conditions as matches, for packets of one direction or of both.
 fn conditions(step: &Step, stage: NatStage, reply: Option<bool>) -> String {
     let mut text = match reply {
         None => String::new(),
@@ -154,8 +151,8 @@ fn end(source: bool) -> &'static str {
     if source { "s" } else { "d" }
 }
 
-/// Returns conntrack's tuple and its end with the address that a chain at this stage sees; `None`
-/// if the packet still has this address in the forward hook.
+/// Returns the conntrack direction and end with the address that a chain at this stage sees; `None`
+/// if the forward hook sees the same address.
 fn tuple(stage: NatStage, source: bool, reply: bool) -> Option<(&'static str, bool)> {
     match stage {
         NatStage::Between => None,

@@ -23,7 +23,7 @@ fn signature(plan: &Plan) -> String {
 }
 
 #[test]
-fn the_digest_covers_everything_but_devices_and_gate() {
+fn the_digest_covers_all_rules_except_devices_and_gates() {
     let plain = signature(&of(inspection(), None));
     for gate in [Gate::Open, Gate::Closed] {
         assert_eq!(signature(&of(InspectionRules { gate, ..inspection() }, None)), plain);
@@ -50,7 +50,7 @@ fn the_digest_covers_everything_but_devices_and_gate() {
 }
 
 #[test]
-fn every_goto_has_its_chain() {
+fn every_goto_has_a_target() {
     let policies = vec![
         judged("always", Action::Always, &["lan1"]),
         judged("inspect", Action::Inspect, &["lan2"]),
@@ -70,7 +70,7 @@ fn every_goto_has_its_chain() {
 }
 
 #[test]
-fn comments_fit_into_what_the_kernel_keeps() {
+fn comments_fit_into_the_kernels_limit() {
     const MAX_LEN: usize = 127; // NFT_USERDATA_MAXLEN leaves nft 128 bytes with the final NUL.
     let policies = vec![judged(&"x".repeat(64), Action::None, &["lan1"]); 1000];
     let (budget_bytes, budget_packets) = (u64::MAX, u64::MAX);

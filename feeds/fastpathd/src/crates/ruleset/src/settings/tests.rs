@@ -22,7 +22,7 @@ fn error(text: &str) -> String {
 }
 
 #[test]
-fn an_empty_configuration_means_the_defaults() {
+fn an_empty_configuration_yields_the_defaults() {
     assert_eq!(settings(""), Settings::default());
     assert_eq!(settings("config fastpath main\n"), Settings::default());
     assert_eq!(settings("config fastpath main\noption engine ''\n"), Settings::default());
@@ -168,7 +168,7 @@ fn reports_errors_in_excludes() {
 }
 
 #[test]
-fn checks_a_disabled_exclude_but_does_not_use_it() {
+fn disabled_excludes_are_validated_but_not_used() {
     assert_eq!(settings("config exclude\noption enabled 0\noption proto tcp\n").excludes, []);
     assert!(error("config exclude\noption enabled 0\noption proto gre\n").contains("'gre'"));
 }
@@ -213,7 +213,7 @@ fn warns_about_unknown_options_and_sections() {
 }
 
 #[test]
-fn rejects_json_that_uci_never_sends() {
+fn rejects_json_that_is_not_uci() {
     for values in [json!(null), json!([]), json!({ "main": 1 }), json!({ "main": {} })] {
         assert!(Settings::from_uci(&values).is_err(), "{values}");
     }
@@ -228,7 +228,7 @@ fn rejects_json_that_uci_never_sends() {
 }
 
 #[test]
-fn inspection_needs_two_bits() {
+fn inspection_needs_two_mark_bits() {
     let found = settings("config fastpath gateway\noption mark_mask 0x180\n");
     assert_eq!(found.marks().unwrap().bypass(), 0x100);
     let found = settings("config fastpath gateway\noption mark_mask 0x100\n");
@@ -240,7 +240,7 @@ fn inspection_needs_two_bits() {
 }
 
 #[test]
-fn hook_auto_means_no_fixed_hook() {
+fn hook_auto_selects_no_fixed_hook() {
     for (value, hook) in
         [("auto", None), ("tcx", Some("tcx")), ("xdp-generic", Some("xdp-generic"))]
     {
@@ -250,7 +250,7 @@ fn hook_auto_means_no_fixed_hook() {
 }
 
 #[test]
-fn ebpf_needs_four_bits() {
+fn engine_ebpf_needs_four_mark_bits() {
     let read = |engine: &str, mask: &str| {
         let main =
             json!({".type": "fastpath", ".name": "main", "engine": engine, "mark_mask": mask});

@@ -24,11 +24,10 @@ const SCRIPTS: [(&str, &str); 11] = [
     ("wrong", "echo 'table inet fastpath {'"),
 ];
 
-/// Returns a command that runs the script of this name.
 fn nft(name: &str) -> NftCommand {
     static FOLDER: OnceLock<PathBuf> = OnceLock::new();
-    // A file that another test's child has inherited open for writing cannot be run, so another
-    // program copies the scripts.
+    // Another program copies the scripts: if a child process has inherited a file open for writing,
+    // the kernel refuses to execute it (`ETXTBSY`).
     let folder = FOLDER.get_or_init(|| {
         let target = PathBuf::from(env!("CARGO_TARGET_TMPDIR"));
         let (written, folder) = (target.join("written"), target.join("nft"));
@@ -47,7 +46,7 @@ fn nft(name: &str) -> NftCommand {
 }
 
 #[tokio::test]
-async fn passes_the_script_as_input_and_selects_check_or_run() {
+async fn passes_the_script_as_input_with_check_or_run() {
     let nft = nft("say");
     let refused = |text: &str| Err(NftError::Refused(text.to_owned()));
     assert_eq!(nft.check("one\ntwo").await, refused("-c -f - <one\ntwo> C"));
@@ -59,7 +58,7 @@ async fn passes_the_script_as_input_and_selects_check_or_run() {
 }
 
 #[tokio::test]
-async fn success_ignores_the_output() {
+async fn a_success_ignores_the_output() {
     let nft = nft("fine");
     assert_eq!(nft.check("x").await, Ok(()));
     assert_eq!(nft.run("x").await, Ok(()));
@@ -72,14 +71,14 @@ async fn a_failure_without_output_reports_its_status() {
 }
 
 #[tokio::test]
-async fn a_killed_nft_is_reported_without_its_output() {
+async fn reports_a_killed_nft_without_its_output() {
     let text = nft("killed").run("x").await.unwrap_err().to_string();
     assert!(text.contains("SIGKILL") && text.contains("memory"), "{text}");
     assert!(!text.contains("syntax"), "{text}");
 }
 
 #[tokio::test]
-async fn an_nft_may_exit_without_reading_its_input() {
+async fn accepts_an_nft_that_does_not_read_its_input() {
     let script = "x".repeat(1 << 20);
     assert_eq!(nft("deaf").run(&script).await, Ok(()));
     assert!(nft("deaf-and-cross").run(&script).await.is_err());
@@ -88,12 +87,12 @@ async fn an_nft_may_exit_without_reading_its_input() {
 #[tokio::test]
 async fn reads_long_output_to_the_end() {
     let nft = nft("chatty");
-    let Err(NftError::Refused(words)) = nft.run("x").await else { panic!("not refused") };
-    assert_eq!(words.len(), 1_000_000);
+    let Err(NftError::Refused(text)) = nft.run("x").await else { panic!("not refused") };
+    assert_eq!(text.len(), 1_000_000);
 }
 
 #[tokio::test]
-async fn kills_an_nft_that_hangs() {
+async fn kills_nft_after_the_timeout() {
     let nft = NftCommand { timeout: Duration::from_millis(300), ..nft("slow") };
     let started = Instant::now();
     assert_eq!(nft.run("x").await, Err(NftError::Timeout(nft.timeout)));
@@ -103,13 +102,13 @@ async fn kills_an_nft_that_hangs() {
         stat.contains(" S ") || stat.contains(" R ")
     };
     while alive() {
-        assert!(started.elapsed() < Duration::from_secs(300), "still there");
+        assert!(started.elapsed() < Duration::from_secs(300), "still running");
         tokio::time::sleep(Duration::from_millis(10)).await;
     }
 }
 
 #[tokio::test]
-async fn reports_a_missing_nft_by_its_path() {
+async fn reports_the_path_of_a_missing_nft() {
     let nft = NftCommand { program: "/nonexistent/nft".into(), ..NftCommand::default() };
     assert_eq!(
         nft.run("x").await.unwrap_err().to_string(),
@@ -118,7 +117,7 @@ async fn reports_a_missing_nft_by_its_path() {
 }
 
 #[tokio::test]
-async fn parses_a_listing_or_reports_why_not() {
+async fn parses_a_listing_or_reports_the_error() {
     let listing = nft("json").list().await;
     assert_eq!(listing, Ok(Some(json!({ "nftables": [] }))));
     let gone = nft("gone").list().await;

@@ -1,27 +1,26 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! Renders configurations to rules (`tests/golden/*.txt`) or messages (`tests/refused/*.txt`).
 //!
-//! Each file has a purpose, then parts that begin with a line `-- NAME --`. All but `uci` have one
-//! entry per line, and parts other than `uci`, `devices` and the last one are optional:
-//! * `uci`: the configuration;
+//! Each file starts with its purpose. Parts follow that begin with a line `-- NAME --` and have one
+//! entry per line, except `uci`. Only `uci`, `devices` and the last part are mandatory:
 //! * `devices`: `NAME in|out WHY` for each device of the machine;
 //! * `segments`, for policies: `zone NAME DEVICE…` or `vlan NUMBER DEVICE…`;
-//! * `inspection`, with Suricata: settings other than the defaults (`fail closed`,
+//! * `inspection`: settings of Suricata other than the defaults (`fail closed`,
 //!   `default always`, `exempt NETWORK`, `bytes N`, `packets N`, `queues FIRST COUNT hash|fanout`,
 //!   `gate open`);
 //! * `shaped`: layer 3 devices with queues;
 //! * `tunnels`: tunnel devices;
 //! * `foreign`: rules of other programs, as cases of `tests/foreign/cases.json`;
 //! * `own`: the router's addresses as `DEVICE MAC…`;
-//! * `roaming`: addresses of hosts that keep moving;
-//! * `ipsec`, without entries: the kernel can encrypt;
+//! * `roaming`: addresses of roaming hosts;
+//! * `ipsec`, without entries: the kernel supports IPsec;
 //! * `blocks`: `limit N` and `SOURCE SECONDS LEFT COMMENT`;
 //! * `rules`: the whole script, or the reason why there is none;
-//! * `differences from FILE`, instead of `rules`: the differences from another file's script.
+//! * `differences from FILE`, instead of `rules`: a diff against another file's script.
 //!
-//! `./build.sh bench` loads the rules of 01-defaults and 29-ebpf, so these have a part `rules`.
-//! `GOLDEN_UPDATE=1` updates the last parts. A test also checks each script with nft, without
-//! flowtables and queues if the kernel lacks them.
+//! `./build.sh bench` loads 01-defaults and 29-ebpf, so both have a part `rules`. `GOLDEN_UPDATE=1`
+//! updates the last parts. A test also checks each script with nft; if the kernel lacks flowtables
+//! or queues, the script omits them.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -40,12 +39,11 @@ use differences::differences;
 
 const DIFFERENCES: &str = "-- differences from ";
 
-/// One file by part; the part without a name is its purpose.
+/// A parsed file; the part without a name is its purpose.
 struct Golden {
     path: PathBuf,
     parts: BTreeMap<String, String>,
     head: String,
-    /// The last part: the expected result.
     result: String,
 }
 
@@ -153,7 +151,6 @@ fn inspection(
     Ok(Some(inspection))
 }
 
-/// Returns the limit and the blocked sources.
 fn blocks(golden: &Golden) -> (Option<u32>, Vec<BlockElement>) {
     let (mut limit, mut blocks) = (None, Vec::new());
     for words in lines(golden, "blocks").unwrap_or_default() {
@@ -217,7 +214,6 @@ fn foreign(case: &str) -> Vec<PacketChain> {
     })
 }
 
-/// Returns the last part of the file as the code renders it.
 fn rendered(golden: &Golden) -> String {
     let rules = rules(golden);
     let Some(named) = golden.result.strip_prefix(DIFFERENCES) else {
@@ -247,9 +243,9 @@ const FLOWTABLE: &str = "table inet fastpath_probe {\n\tflowtable ft {\n\
 const QUEUE: &str = "table inet fastpath_probe {\n\tchain c {\n\t\tqueue to 0\n\t}\n}\n";
 const NOTHING: &str = "table inet fastpath_probe {\n\tchain c {\n\t}\n}\n";
 
-/// Adapts the script to this kernel: leaves out statements that it lacks and hardware offload, and
-/// replaces devices, which do not exist here.
-fn possible(script: &str, flowtables: bool, queues: bool) -> String {
+/// Adapts the script to this kernel: omits hardware offload and unsupported statements, and
+/// replaces all devices by `lo`.
+fn supported(script: &str, flowtables: bool, queues: bool) -> String {
     let mut in_flowtable = false;
     let mut text = String::new();
     for line in script.lines() {
@@ -288,7 +284,7 @@ async fn nft_accepts_every_golden_script() {
         eprintln!("only in part: flowtables {flowtables}, queues {queues}");
     }
     for golden in all("golden", 27) {
-        let script = possible(&rules(&golden), flowtables, queues);
+        let script = supported(&rules(&golden), flowtables, queues);
         let checked = nft.check(&script).await;
         assert_eq!(checked, Ok(()), "{}\n{script}", golden.path.display());
     }
@@ -306,7 +302,7 @@ async fn nft_accepts_the_rules_for_every_foreign_case() {
     let mut plan = plan(&[device], &Settings::default(), &Protection::default());
     for case in cases().keys() {
         plan.packet_chains = foreign(case);
-        let script = possible(&render(&plan, &[]), flowtables, true);
+        let script = supported(&render(&plan, &[]), flowtables, true);
         assert_eq!(nft.check(&script).await, Ok(()), "{case}\n{script}");
     }
 }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Applies plans with the real nft and kernel, in a separate network namespace. The tests need
-//! root, iproute2 and a kernel with flowtables (the lab's gateway); otherwise they are skipped with
-//! a message.
+//! Applies plans with the real nft and kernel, in a network namespace. Needs root, iproute2 and
+//! flowtables (the lab's gateway); otherwise the tests are skipped with a message.
 #![expect(unsafe_code, reason = "the test runs in a network namespace of its own")]
 
 use std::future::Future;
@@ -19,7 +18,7 @@ fn ip(arguments: &str) -> bool {
     Command::new("ip").args(arguments.split(' ')).status().is_ok_and(|status| status.success())
 }
 
-/// Runs the test on a thread in a new network namespace with these veth devices.
+/// Runs the test on a thread in a network namespace with these veth devices.
 fn with_devices<F: Future<Output = ()>>(
     devices: &'static [&'static str],
     test: impl FnOnce(NftCommand) -> F + Send + 'static,
@@ -48,7 +47,7 @@ fn with_devices<F: Future<Output = ()>>(
     ran.join().unwrap();
 }
 
-fn of(engine: Engine, devices: &[&str]) -> Plan {
+fn plan_with(engine: Engine, devices: &[&str]) -> Plan {
     let candidate = |device: &&str| Candidate {
         device: (*device).to_owned(),
         eligible: true,
@@ -66,11 +65,11 @@ async fn in_force(nft: &NftCommand) -> InForce {
 #[test]
 fn applies_and_removes_a_plan() {
     with_devices(&["lan1", "wan"], |nft| async move {
-        let plan = of(Engine::Flowtable, &["lan1", "wan"]);
+        let plan = plan_with(Engine::Flowtable, &["lan1", "wan"]);
         assert_eq!(apply(&nft, &plan, None, &[]).await, Ok(Applied::Replaced));
         assert!(in_force(&nft).await.matches(&plan));
         assert_eq!(apply(&nft, &plan, Some(&plan), &[]).await, Ok(Applied::Unchanged));
-        let off = of(Engine::Off, &[]);
+        let off = plan_with(Engine::Off, &[]);
         assert_eq!(apply(&nft, &off, Some(&plan), &[]).await, Ok(Applied::Removed));
         assert_eq!(read_back(&nft).await, Ok(None));
         remove(&nft).await.expect("removing nothing");
@@ -80,26 +79,29 @@ fn applies_and_removes_a_plan() {
 #[test]
 fn changes_devices_in_the_kernel() {
     with_devices(&["lan1", "lan2", "wan"], |nft| async move {
-        let one = of(Engine::Flowtable, &["lan1", "wan"]);
+        let one = plan_with(Engine::Flowtable, &["lan1", "wan"]);
         apply(&nft, &one, None, &[]).await.unwrap();
-        let two = of(Engine::Flowtable, &["lan2", "wan"]);
+        let two = plan_with(Engine::Flowtable, &["lan2", "wan"]);
         assert_eq!(apply(&nft, &two, Some(&one), &[]).await, Ok(Applied::Devices));
         assert!(in_force(&nft).await.matches(&two));
 
-        // The kernel removes a vanished device by itself; a plan that still names it does no harm.
+        // The kernel removes a deleted device; a plan that still names it does no harm.
         assert!(ip("link del lan2"));
         assert!(!in_force(&nft).await.devices.contains("lan2"));
-        let left = std::collections::BTreeSet::from(["wan".to_owned()]);
-        assert_eq!(apply(&nft, &two, Some(&two), &[]).await, Ok(Applied::Partly { devices: left }));
-        let left = of(Engine::Flowtable, &["wan"]);
-        assert_eq!(apply(&nft, &left, Some(&two), &[]).await, Ok(Applied::Unchanged));
+        let remaining = std::collections::BTreeSet::from(["wan".to_owned()]);
+        assert_eq!(
+            apply(&nft, &two, Some(&two), &[]).await,
+            Ok(Applied::Partly { devices: remaining })
+        );
+        let remaining = plan_with(Engine::Flowtable, &["wan"]);
+        assert_eq!(apply(&nft, &remaining, Some(&two), &[]).await, Ok(Applied::Unchanged));
     });
 }
 
 #[test]
-fn notices_rules_that_another_program_adds_or_deletes() {
+fn detects_rules_that_another_program_adds_or_deletes() {
     with_devices(&["lan1", "wan"], |nft| async move {
-        let plan = of(Engine::Flowtable, &["lan1", "wan"]);
+        let plan = plan_with(Engine::Flowtable, &["lan1", "wan"]);
         apply(&nft, &plan, None, &[]).await.unwrap();
         nft.run("add rule inet fastpath fastpath accept\n").await.unwrap();
         assert!(!in_force(&nft).await.matches(&plan));
@@ -115,9 +117,9 @@ fn notices_rules_that_another_program_adds_or_deletes() {
 #[test]
 fn reports_missing_hardware_offload_and_keeps_the_table() {
     with_devices(&["lan1", "wan"], |nft| async move {
-        let software = of(Engine::Flowtable, &["lan1", "wan"]);
+        let software = plan_with(Engine::Flowtable, &["lan1", "wan"]);
         apply(&nft, &software, None, &[]).await.unwrap();
-        let hardware = of(Engine::FlowtableHw, &["lan1", "wan"]);
+        let hardware = plan_with(Engine::FlowtableHw, &["lan1", "wan"]);
         let error = apply(&nft, &hardware, Some(&software), &[]).await.unwrap_err();
         assert!(matches!(error, ApplyError::Refused(_)), "{error:?}");
         assert!(error.to_string().contains("Operation not supported"), "{error}");
@@ -137,7 +139,8 @@ config exclude
 \toption src '0.0.0.0/0'
 ";
         let (settings, _) = Settings::from_uci(&parse_uci(text).unwrap()).unwrap();
-        let plan = Plan { excludes: settings.excludes, ..of(Engine::Flowtable, &["lan1", "wan"]) };
+        let plan =
+            Plan { excludes: settings.excludes, ..plan_with(Engine::Flowtable, &["lan1", "wan"]) };
         assert_eq!(apply(&nft, &plan, None, &[]).await, Ok(Applied::Replaced));
         assert!(in_force(&nft).await.matches(&plan));
     });
@@ -159,7 +162,7 @@ fn changes_the_gate_and_keeps_the_flowtable() {
                 gate,
             };
             let protection = Protection { inspection: Some(inspection), blocks: Some(16) };
-            Plan { protection, ..of(Engine::Flowtable, &["lan1", "wan"]) }
+            Plan { protection, ..plan_with(Engine::Flowtable, &["lan1", "wan"]) }
         };
         assert_eq!(apply(&nft, &of(Gate::Open), None, &[]).await, Ok(Applied::Replaced));
         for gate in [Gate::Closed, Gate::Queue] {

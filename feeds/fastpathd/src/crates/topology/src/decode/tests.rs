@@ -6,7 +6,6 @@ use super::*;
 use crate::fixture::{self, attr, flagged, ifinfomsg, message};
 use crate::table::Table;
 
-/// Decodes the only message of these bytes.
 fn decoded(bytes: &[u8]) -> Decoded {
     let all: Vec<_> = messages(bytes).collect();
     let [message] = &all[..] else { panic!("{} messages", all.len()) };
@@ -45,7 +44,7 @@ fn ndmsg(family: u8, index: i32, state: u16, flags: u8) -> Vec<u8> {
 }
 
 #[test]
-fn a_route_may_have_an_mtu_of_its_own() {
+fn decodes_the_mtu_of_a_route() {
     let payload = |metrics: &[u8]| {
         let parts = [attr(libc::RTA_DST, &[10, 0, 0, 0]), attr(libc::RTA_METRICS, metrics)];
         [rtmsg(8, libc::RTN_UNICAST, 0), parts.concat()].concat()
@@ -97,7 +96,6 @@ fn decodes_recorded_links() {
     assert_eq!(links[2].master, Some(links[6].index));
 }
 
-/// Returns the link of a message with these attributes, in addition to its name.
 fn link_with(attrs: &[u8]) -> Link {
     let payload = [&ifinfomsg(0, 3), &attr(libc::IFLA_IFNAME, b"wan\0"), attrs].concat();
     match change(&message(libc::RTM_NEWLINK, &payload)) {
@@ -107,7 +105,7 @@ fn link_with(attrs: &[u8]) -> Link {
 }
 
 #[test]
-fn the_kind_of_a_link_comes_from_its_driver() {
+fn the_driver_determines_the_kind_of_a_link() {
     let info = |kind: &[u8], data: &[u8]| attr(18, &[attr(1, kind), data.to_vec()].concat());
     let vlan = |proto: u16| {
         attr(2, &[attr(1, &35_u16.to_ne_bytes()), attr(5, &proto.to_be_bytes())].concat())
@@ -130,7 +128,7 @@ fn the_kind_of_a_link_comes_from_its_driver() {
 }
 
 #[test]
-fn values_that_are_too_short_are_skipped() {
+fn skips_attributes_that_are_too_short() {
     let cut = link_with(&[1, 4, 5, 10, 16, 33].map(|kind| attr(kind, &[])).concat());
     assert_eq!(cut, link_with(&[]));
     let state = link_with(&[attr(33, &[0]), attr(16, &[6]), attr(4, &[0; 3])].concat());
@@ -138,7 +136,7 @@ fn values_that_are_too_short_are_skipped() {
 }
 
 #[test]
-fn the_peer_of_an_address_differs_from_it() {
+fn decodes_a_peer_only_if_it_differs_from_the_address() {
     let header = |family, prefix| [vec![family, prefix, 0, 0], 3_u32.to_ne_bytes().into()].concat();
     let [near, far] = [[10, 0, 0, 1], [10, 0, 0, 2]];
     let of = |header: Vec<u8>, attrs: &[Vec<u8>]| {
@@ -158,15 +156,14 @@ fn the_peer_of_an_address_differs_from_it() {
 }
 
 #[test]
-fn ipv6_has_an_mtu_of_its_own() {
+fn decodes_the_ipv6_mtu() {
     let settings: Vec<u8> = [1_u32, 64, 1300, 0].into_iter().flat_map(u32::to_ne_bytes).collect();
-    let of_ipv6 = attr(26, &attr(10, &attr(2, &settings)));
-    for (of_ipv6, expected) in [(of_ipv6, 1300), (Vec::new(), u32::MAX)] {
-        assert_eq!(link_with(&of_ipv6).mtu6, expected);
+    let inet6 = attr(26, &attr(10, &attr(2, &settings)));
+    for (inet6, expected) in [(inet6, 1300), (Vec::new(), u32::MAX)] {
+        assert_eq!(link_with(&inet6).mtu6, expected);
     }
 }
 
-/// Returns the priorities of a VLAN device with these maps, as pairs of the kernel's numbers.
 fn mapped(egress: &[(u32, u32)], ingress: &[(u32, u32)]) -> VlanPriorities {
     let map = |kind: u16, pairs: &[(u32, u32)]| {
         let pair =
@@ -181,7 +178,7 @@ fn mapped(egress: &[(u32, u32)], ingress: &[(u32, u32)]) -> VlanPriorities {
 }
 
 #[test]
-fn maps_of_priorities_are_read_for_forwarded_packets() {
+fn decodes_priority_maps_of_forwarded_packets() {
     let egress = |pairs: &[(u32, u32)]| mapped(pairs, &[]).egress;
     assert_eq!(mapped(&[], &[]), VlanPriorities::default());
     assert_eq!(egress(&[(0, 5)]), [5, 0, 0, 0]);
@@ -234,7 +231,7 @@ fn decodes_a_vlan_range_from_its_two_ends() {
 }
 
 #[test]
-fn an_impossible_run_of_vlans_does_not_fill_the_memory() {
+fn limits_the_length_of_invalid_vlan_ranges() {
     let info = |flags: u16, vid: u16| attr(2, &[flags.to_ne_bytes(), vid.to_ne_bytes()].concat());
     let spec = [info(8, 0), info(16, 65535)].concat().repeat(50);
     let payload = [ifinfomsg(7, 3), attr(26, &spec)].concat();
@@ -286,9 +283,9 @@ fn decodes_multipath_and_via_next_hops() {
 fn ignores_routes_that_are_not_modelled() {
     let oif = attr(libc::RTA_OIF, &3_u32.to_ne_bytes());
     let route = |header: Vec<u8>| decoded(&message(NEWROUTE, &[header, oif.clone()].concat()));
-    assert_eq!(route(rtmsg(0, 1, 1 << 9)), Decoded::Nothing, "of the cache");
+    assert_eq!(route(rtmsg(0, 1, 1 << 9)), Decoded::Nothing, "a cache entry");
     assert_eq!(route(rtmsg(33, 1, 0)), Decoded::Nothing, "longer than an address");
-    assert_eq!(route(rtmsg(0, 99, 0)), Decoded::Nothing, "of no known type");
+    assert_eq!(route(rtmsg(0, 99, 0)), Decoded::Nothing, "unknown type");
     let mut tos = rtmsg(0, 1, 0);
     tos[3] = 16;
     assert_eq!(route(tos), Decoded::Nothing, "by type of service");
@@ -314,7 +311,7 @@ fn decodes_neighbours_and_stations() {
     for invalid in [0x00, 0x01, 0x20] {
         assert_eq!(change(&of(invalid, 0)), expected(NeighbourState::Invalid), "{invalid:#x}");
     }
-    assert_eq!(decoded(&of(0x80, 1 << 3)), Decoded::Nothing, "a proxy entry is nobody's");
+    assert_eq!(decoded(&of(0x80, 1 << 3)), Decoded::Nothing, "a proxy entry");
 
     let master = attr(9, &2_u32.to_ne_bytes());
     let vlan = attr(5, &10_u16.to_ne_bytes());
@@ -328,7 +325,11 @@ fn decodes_neighbours_and_stations() {
         Change::FdbGone(fixture::station(2, 3, 5, 10))
     );
     let filter = [ndmsg(7, 3, 0x80, 2), lladdr].concat();
-    assert_eq!(decoded(&message(libc::RTM_NEWNEIGH, &filter)), Decoded::Nothing, "of no bridge");
+    assert_eq!(
+        decoded(&message(libc::RTM_NEWNEIGH, &filter)),
+        Decoded::Nothing,
+        "belongs to no bridge"
+    );
 }
 
 #[test]

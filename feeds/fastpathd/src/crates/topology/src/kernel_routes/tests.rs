@@ -17,7 +17,6 @@ fn by(device: u32) -> RouteAnswer {
     RouteAnswer::Hop(NextHop { device, gateway: None })
 }
 
-/// Answers all questions with this device.
 fn answer(routes: &mut KernelRoutes, device: u32) -> bool {
     let batch = routes.questions().unwrap();
     let answers: Vec<_> = batch.queries.iter().map(|query| (*query, by(device))).collect();
@@ -29,20 +28,20 @@ fn route_to(text: &str) -> Reach {
 }
 
 #[test]
-fn a_question_is_asked_once() {
+fn a_query_is_queued_once() {
     let mut routes = KernelRoutes::default();
     for _ in 0..3 {
         assert_eq!(routes.find(&query(1)), None);
     }
     let batch = routes.questions().unwrap();
     assert_eq!(batch.queries, [query(1)]);
-    assert_eq!((routes.find(&query(1)), routes.questions()), (None, None), "with the kernel");
-    assert!(!routes.answered(&batch, &[(query(1), by(3))]), "nothing was known before");
+    assert_eq!((routes.find(&query(1)), routes.questions()), (None, None), "already sent");
+    assert!(!routes.answered(&batch, &[(query(1), by(3))]), "there was no previous answer");
     assert_eq!((routes.find(&query(1)), routes.questions()), (Some((by(3), true)), None));
 }
 
 #[test]
-fn a_change_asks_again_for_the_answers_it_affects() {
+fn a_change_queues_the_queries_that_it_affects() {
     let mut routes = KernelRoutes::default();
     routes.find(&query(1));
     answer(&mut routes, 3);
@@ -69,7 +68,7 @@ fn a_change_asks_again_for_the_answers_it_affects() {
 }
 
 #[test]
-fn a_change_of_rules_asks_again_only_on_look_up() {
+fn a_change_of_rules_queues_queries_on_look_up() {
     let mut routes = KernelRoutes::default();
     for from in [1, 2] {
         routes.find(&query(from));
@@ -77,22 +76,22 @@ fn a_change_of_rules_asks_again_only_on_look_up() {
     answer(&mut routes, 3);
     let rules = Reach::of(&Change::Rules(Vec::new()));
     routes.outdate(rules, false);
-    assert_eq!(routes.find(&query(1)), Some((by(3), true)), "no other rules");
+    assert_eq!(routes.find(&query(1)), Some((by(3), true)), "the rules are unchanged");
     routes.outdate(rules, true);
     assert_eq!(routes.questions(), None);
     assert_eq!(routes.find(&query(1)), Some((by(3), false)));
     assert_eq!(routes.questions().unwrap().queries, [query(1)]);
     routes.outdate(Reach::All, true);
-    assert_eq!(routes.questions(), None, "no flow needs the other");
+    assert_eq!(routes.questions(), None, "no flow looked the other answer up");
 }
 
 #[test]
-fn an_answer_from_before_a_change_does_not_count() {
+fn an_answer_to_a_query_before_a_change_is_stale() {
     let mut routes = KernelRoutes::default();
     routes.find(&query(1));
     let batch = routes.questions().unwrap();
     routes.outdate(Reach::All, false);
-    assert_eq!(routes.questions(), None, "with the kernel");
+    assert_eq!(routes.questions(), None, "already sent");
     routes.answered(&batch, &[(query(1), by(3))]);
     assert_eq!(routes.find(&query(1)), Some((by(3), false)));
     answer(&mut routes, 4);
@@ -100,7 +99,7 @@ fn an_answer_from_before_a_change_does_not_count() {
 }
 
 #[test]
-fn questions_that_could_not_be_asked_are_asked_again() {
+fn unanswered_queries_are_queued_again() {
     let mut routes = KernelRoutes::default();
     routes.find(&query(1));
     let batch = routes.questions().unwrap();
@@ -109,11 +108,10 @@ fn questions_that_could_not_be_asked_are_asked_again() {
 }
 
 #[test]
-fn recently_used_answers_are_kept() {
+fn evicts_the_least_recently_used_answers() {
     let mut routes = KernelRoutes::default();
     for from in 0..100_000 {
         routes.find(&query(from));
-        // Keep this answer in use.
         routes.find(&query(7));
         let Cache { recent, former, questions, .. } = &*routes.0.borrow();
         assert!(recent.len() + former.len() <= 2 * HALF);
@@ -122,5 +120,5 @@ fn recently_used_answers_are_kept() {
     answer(&mut routes, 3);
     assert_eq!(routes.find(&query(7)), Some((by(3), true)));
     assert_eq!(routes.find(&query(99_999)), Some((by(3), true)));
-    assert_eq!(routes.find(&query(8)), None, "not in use");
+    assert_eq!(routes.find(&query(8)), None, "evicted");
 }

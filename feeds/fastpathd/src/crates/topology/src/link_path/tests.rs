@@ -14,7 +14,7 @@ fn tags(path: &LinkPath) -> Vec<(u16, bool)> {
 }
 
 #[test]
-fn recorded_gateway_knows_the_frames_of_its_hosts() {
+fn recorded_gateway_has_link_paths_to_its_hosts() {
     let model = gateway();
     let host = path(&model, "10.10.10.10").unwrap();
     assert_eq!((&*host.port_name, tags(&host), host.session), ("lan1", vec![], None));
@@ -45,7 +45,7 @@ fn the_mtu_of_a_route_limits_the_path() {
 }
 
 #[test]
-fn the_ipv6_mtu_limits_ipv6_only() {
+fn the_ipv6_mtu_limits_only_ipv6_paths() {
     let mut model = gateway();
     let device = model.link_named("br-lan.10").unwrap().clone();
     let host = path(&model, "10.10.10.10").unwrap().next_hop;
@@ -63,7 +63,7 @@ fn the_ipv6_mtu_limits_ipv6_only() {
 }
 
 #[test]
-fn recorded_gateway_knows_the_frames_of_its_session() {
+fn recorded_gateway_has_a_link_path_over_its_session() {
     let model = gateway();
     let internet = path(&model, "203.0.113.1").unwrap();
     let session = &model.pppoe()[0];
@@ -93,14 +93,14 @@ fn stacked() -> Topology {
 }
 
 #[test]
-fn the_tag_of_the_lowest_device_is_the_outer_one() {
+fn the_lowest_vlan_device_adds_the_outer_tag() {
     let path = path(&stacked(), "10.0.0.2").unwrap();
     assert_eq!(tags(&path), [(35, true), (7, false)]);
     assert_eq!((path.port, path.mtu), (1, 1400));
 }
 
 #[test]
-fn each_tag_has_the_priorities_of_its_device() {
+fn each_tag_has_the_priorities_of_its_vlan_device() {
     let mapped = |link: Link, first, ingress| Link {
         priorities: VlanPriorities { egress: [first, 0, 0, 0], ingress },
         ..link
@@ -116,19 +116,19 @@ fn each_tag_has_the_priorities_of_its_device() {
 }
 
 #[test]
-fn a_session_reduces_the_mtu() {
+fn a_pppoe_session_reduces_the_mtu() {
     let model = model([
         Change::Link(fixture::link(1, "eth0")),
         Change::Link(fixture::ppp(2, "pppoe-wan")),
         Change::Pppoe(vec![fixture::session(7, "eth0")], Vec::new()),
         Change::Route(fixture::route(2, "0.0.0.0/0", None)),
     ]);
-    // The fixture's ppp device has an MTU of 1500, for which eth0 has no room.
+    // The ppp device has an MTU of 1500, but eth0 leaves only 1492.
     assert_eq!(path(&model, "203.0.113.1").unwrap().mtu, 1492);
 }
 
 #[test]
-fn there_is_no_path_over_an_unknown_session() {
+fn a_ppp_device_with_an_unknown_session_has_no_link_path() {
     let model = model([
         Change::Link(fixture::link(1, "eth0")),
         Change::Link(fixture::ppp(2, "pppoe-a")),
@@ -152,7 +152,7 @@ fn bridged(port_vlans: Vec<PortVlan>) -> Topology {
 }
 
 #[test]
-fn a_port_must_tag_both_directions_alike() {
+fn a_port_with_different_tags_per_direction_has_no_link_path() {
     let vlan = |tagged, pvid| vec![PortVlan { vid: 10, tagged, pvid }];
     let found = |vlans| path(&bridged(vlans), "10.0.0.2").map(|path| tags(&path));
     assert_eq!(found(vlan(true, false)), Ok(vec![(10, false)]));
@@ -163,7 +163,7 @@ fn a_port_must_tag_both_directions_alike() {
 }
 
 #[test]
-fn there_is_no_path_to_a_station_that_was_never_seen() {
+fn a_station_missing_from_the_fdb_has_no_link_path() {
     let mut model = bridged(vec![PortVlan { vid: 10, tagged: true, pvid: false }]);
     model.apply(Change::FdbGone(fixture::station(1, 3, 5, 10)));
     assert_eq!(path(&model, "10.0.0.2"), Err(PathError::Port));

@@ -18,7 +18,7 @@ fn query(layer4: Option<Layer4>) -> RouteQuery {
 }
 
 #[test]
-fn a_request_has_all_fields_that_rules_match() {
+fn a_request_contains_all_fields_that_rules_match() {
     let asked = |query: &RouteQuery| {
         let bytes = request(query, 7);
         let message = messages(&bytes).next().unwrap();
@@ -42,7 +42,7 @@ fn a_request_has_all_fields_that_rules_match() {
 }
 
 #[test]
-fn decodes_only_routes_with_one_next_hop() {
+fn decodes_the_next_hop_of_supported_routes_only() {
     let route = |kind: u8, tos: u8, attrs: &[Vec<u8>]| {
         let header = vec![2, 0, 0, tos, 2, 3, 0, kind, 0, 0, 0, 0];
         let bytes = message(libc::RTM_NEWROUTE, 0, 7, &[header, attrs.concat()].concat());
@@ -61,13 +61,13 @@ fn decodes_only_routes_with_one_next_hop() {
     assert_eq!(with(gateway.clone()), hop(Some("198.51.100.1")));
     assert_eq!(with(via), hop(Some("fe80::1")));
     let metric = |kind| attr(libc::RTA_METRICS, &attr(kind, &1300_u32.to_ne_bytes()));
-    assert_eq!(with(metric(5)), hop(None), "a window");
+    assert_eq!(with(metric(5)), hop(None), "RTAX_ADVMSS does not matter");
     for other in [metric(2), attr(libc::RTA_MULTIPATH, &[0; 8]), attr(RTA_ENCAP, &[0; 4])] {
         assert_eq!(with(other.clone()), RouteAnswer::Other, "{other:?}");
     }
     assert_eq!(route(1, 0, std::slice::from_ref(&gateway)), RouteAnswer::Other, "no device");
-    assert_eq!(route(1, 8, std::slice::from_ref(&device)), RouteAnswer::Other, "a service");
-    // Local, blackhole, unreachable, prohibit.
+    assert_eq!(route(1, 8, std::slice::from_ref(&device)), RouteAnswer::Other, "a type of service");
+    // `RTN_LOCAL`, `RTN_BLACKHOLE`, `RTN_UNREACHABLE`, `RTN_PROHIBIT`.
     for kind in [2, 6, 7, 8] {
         assert_eq!(route(kind, 0, std::slice::from_ref(&device)), RouteAnswer::Other, "{kind}");
     }

@@ -4,20 +4,20 @@ use crate::change::Change;
 use crate::fixture::{self, gateway};
 use crate::types::{BridgeVlan, Link, PortVlan};
 
-/// Returns the devices that belong into the flowtable, and the reason for each other device.
-fn verdicts(model: &Topology) -> (Vec<String>, BTreeMap<String, String>) {
-    let (inside, out): (Vec<_>, Vec<_>) =
+/// Returns the eligible devices, and the reasons of all others.
+fn decisions(model: &Topology) -> (Vec<String>, BTreeMap<String, String>) {
+    let (eligible, out): (Vec<_>, Vec<_>) =
         model.lowest().into_iter().partition(|lowest| lowest.eligible);
     (
-        inside.into_iter().map(|lowest| lowest.device.to_string()).collect(),
+        eligible.into_iter().map(|lowest| lowest.device.to_string()).collect(),
         out.into_iter().map(|lowest| (lowest.device.to_string(), lowest.why.text)).collect(),
     )
 }
 
 #[test]
-fn recorded_gateway_lists_ports_and_the_wans_physical_port() {
-    let (inside, out) = verdicts(&gateway());
-    assert_eq!(inside, ["mgmt", "lan1", "lan2", "lan3", "wan"]);
+fn recorded_gateway_lists_its_ports() {
+    let (eligible, out) = decisions(&gateway());
+    assert_eq!(eligible, ["mgmt", "lan1", "lan2", "lan3", "wan"]);
     assert_eq!(
         out.into_iter().collect::<Vec<_>>(),
         [
@@ -47,22 +47,22 @@ fn recorded_gateway_reports_why_ports_are_listed() {
 }
 
 #[test]
-fn a_bridge_without_an_address_is_switched_only() {
+fn ports_of_a_bridge_without_an_address_are_not_listed() {
     let model = fixture::model([
         Change::Link(fixture::bridge(2, "br-iptv", false)),
         Change::Link(fixture::port(3, "lan4", 2)),
-        // Every bridge that is up has these.
+        // The kernel adds these to every bridge that is up.
         fixture::address(2, "fe80::1/64"),
         Change::Route(fixture::route(2, "fe80::/64", None)),
         Change::Route(fixture::route(2, "ff00::/8", None)),
     ]);
-    let (inside, out) = verdicts(&model);
-    assert!(inside.is_empty(), "{inside:?}");
+    let (eligible, out) = decisions(&model);
+    assert!(eligible.is_empty(), "{eligible:?}");
     assert_eq!(out["lan4"], "bridge br-iptv has no addressed network on this port");
 }
 
 #[test]
-fn a_port_outside_of_the_routed_vlans_stays_out() {
+fn ports_outside_the_routed_vlans_are_not_listed() {
     let tagged = |vid| PortVlan { vid, tagged: true, pvid: false };
     let port = |index, vid| BridgeVlan { index, vlans: vec![tagged(vid)] };
     let model = fixture::model([
@@ -73,18 +73,18 @@ fn a_port_outside_of_the_routed_vlans_stays_out() {
         fixture::address(5, "10.0.0.1/24"),
         Change::BridgeVlans(vec![port(2, 10), port(3, 10), port(4, 99)]),
     ]);
-    assert_eq!(verdicts(&model).0, ["lan1"]);
+    assert_eq!(decisions(&model).0, ["lan1"]);
 }
 
 #[test]
-fn lists_the_physical_device_below_a_bridged_vlan_device() {
+fn lists_the_device_below_a_bridged_vlan_device() {
     let model = fixture::model([
         Change::Link(fixture::link(2, "eth0")),
         Change::Link(Link { master: Some(4), ..fixture::vlan(3, "eth0.1", 1, 2) }),
         Change::Link(fixture::bridge(4, "br-lan", false)),
         fixture::address(4, "192.168.1.1/24"),
     ]);
-    assert_eq!(verdicts(&model).0, ["eth0"]);
+    assert_eq!(decisions(&model).0, ["eth0"]);
 }
 
 #[test]
@@ -95,27 +95,27 @@ fn lists_the_bond_and_not_its_members() {
         Change::Link(fixture::port(3, "eth0", 2)),
         fixture::address(2, "10.0.0.1/24"),
     ]);
-    let (inside, out) = verdicts(&model);
-    assert_eq!(inside, ["bond0"]);
+    let (eligible, out) = decisions(&model);
+    assert_eq!(eligible, ["bond0"]);
     assert_eq!(out["eth0"], "member of bond0, which is listed instead");
 }
 
 #[test]
-fn tunnels_that_cannot_be_listed_and_unused_ports_stay_out() {
+fn unsupported_tunnels_and_unused_ports_are_not_listed() {
     let tun = Link { hardware: 65534, ..fixture::other(2, "tun0", "tun") };
     let model = fixture::model([
         Change::Link(tun),
         Change::Link(fixture::link(3, "eth3")),
         fixture::address(2, "10.9.0.1/24"),
     ]);
-    let (inside, out) = verdicts(&model);
-    assert!(inside.is_empty(), "{inside:?}");
+    let (eligible, out) = decisions(&model);
+    assert!(eligible.is_empty(), "{eligible:?}");
     assert_eq!(out["tun0"], "tun is not an Ethernet port");
     assert_eq!(out["eth3"], "no addressed network uses it");
 }
 
 #[test]
-fn tunnels_with_routes_are_listed() {
+fn routed_tunnels_are_listed() {
     let tunnel = |index, name, kind| {
         Change::Link(Link { hardware: 65534, ..fixture::other(index, name, kind) })
     };
@@ -131,24 +131,24 @@ fn tunnels_with_routes_are_listed() {
     ]);
     let names = |listed| model.tunnels(listed).iter().map(ToString::to_string).collect::<Vec<_>>();
     assert_eq!((names(true), names(false)), (vec!["wg0".to_owned()], vec!["tun0".to_owned()]));
-    let (inside, out) = verdicts(&model);
-    assert_eq!(inside, ["wg0", "bond0"]);
+    let (eligible, out) = decisions(&model);
+    assert_eq!(eligible, ["wg0", "bond0"]);
     assert_eq!(out["gre0"], "gre is not an Ethernet port", "packets are not routed over it");
 }
 
 #[test]
-fn a_tunnel_within_a_bridge_is_not_listed() {
+fn a_bridged_tunnel_is_not_listed() {
     let tap = Link { master: Some(2), ..fixture::other(3, "gretap1", "gretap") };
     let model = fixture::model([
         Change::Link(fixture::bridge(2, "br-lan", false)),
         Change::Link(tap),
         fixture::address(2, "10.9.0.1/24"),
     ]);
-    assert!(verdicts(&model).0.is_empty());
+    assert!(decisions(&model).0.is_empty());
 }
 
 #[test]
-fn a_stack_has_all_devices_that_its_packets_pass() {
+fn a_stack_contains_all_devices_that_its_packets_pass() {
     let stacks = fixture::gateway().stacks();
     let of = |name: &str| {
         let stack = stacks.iter().find(|(top, _)| &***top == name).unwrap().1;
@@ -159,17 +159,16 @@ fn a_stack_has_all_devices_that_its_packets_pass() {
 }
 
 #[test]
-fn a_link_with_a_route_and_no_address_is_listed() {
-    // An unnumbered link.
+fn an_unnumbered_link_with_a_route_is_listed() {
     let model = fixture::model([
         Change::Link(fixture::link(2, "eth0")),
         Change::Route(fixture::route(2, "10.5.0.0/16", None)),
     ]);
-    assert_eq!(verdicts(&model).0, ["eth0"]);
+    assert_eq!(decisions(&model).0, ["eth0"]);
 }
 
 #[test]
-fn two_sessions_over_one_device_need_not_be_distinguished() {
+fn lists_the_device_that_two_sessions_share() {
     let model = fixture::model([
         Change::Link(fixture::link(2, "wan")),
         Change::Link(fixture::ppp(3, "ppp0")),
@@ -178,12 +177,12 @@ fn two_sessions_over_one_device_need_not_be_distinguished() {
         fixture::address(3, "198.51.100.1/32"),
         fixture::address(4, "198.51.100.2/32"),
     ]);
-    assert_eq!(verdicts(&model).0, ["wan"]);
+    assert_eq!(decisions(&model).0, ["wan"]);
     assert!(model.pppoe().iter().all(|session| session.device.is_none()));
 }
 
 #[test]
-fn a_port_that_pppoe_ran_over_is_kept_for_the_next_dial() {
+fn a_port_below_pppoe_stays_listed_between_sessions() {
     let full = |sessions| {
         Change::Full(vec![
             Change::Link(fixture::link(2, "wan")),
@@ -192,13 +191,13 @@ fn a_port_that_pppoe_ran_over_is_kept_for_the_next_dial() {
         ])
     };
     let mut model = fixture::model([full(vec![])]);
-    assert!(verdicts(&model).0.is_empty(), "nobody dialled yet");
+    assert!(decisions(&model).0.is_empty(), "no session yet");
     model.apply(Change::Pppoe(vec![fixture::session(1, "wan.35")], Vec::new()));
-    assert_eq!(verdicts(&model).0, ["wan"]);
+    assert_eq!(decisions(&model).0, ["wan"]);
     model.apply(Change::Pppoe(vec![], Vec::new()));
-    assert_eq!(verdicts(&model).0, ["wan"]);
+    assert_eq!(decisions(&model).0, ["wan"]);
     model.apply(full(vec![]));
-    assert_eq!(verdicts(&model).0, ["wan"], "a full read does not forget it");
+    assert_eq!(decisions(&model).0, ["wan"], "after a full read");
     model.apply(Change::LinkGone(2));
-    assert!(verdicts(&model).0.is_empty());
+    assert!(decisions(&model).0.is_empty());
 }

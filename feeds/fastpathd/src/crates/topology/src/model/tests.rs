@@ -3,30 +3,29 @@ use super::*;
 use crate::fixture::{self, gateway};
 use crate::types::NeighbourState::{Invalid, Valid};
 
-/// Applies a change, and returns whether it raised the generation.
-fn bumps(model: &mut Topology, change: Change) -> bool {
+fn raises_generation(model: &mut Topology, change: Change) -> bool {
     let before = model.generation();
-    let said = model.apply(change);
-    assert_eq!(said, model.generation() > before, "the answer and the generation agree");
-    said
+    let changed = model.apply(change);
+    assert_eq!(changed, model.generation() > before, "the result matches the generation");
+    changed
 }
 
 #[test]
-fn a_neighbour_raises_the_generation_only_when_its_mac_does() {
+fn a_neighbour_raises_the_generation_only_with_its_mac() {
     let mut model = fixture::model([Change::Link(fixture::link(2, "eth0"))]);
     let of = |mac, state| Change::Neighbour(fixture::neighbour(2, "10.0.0.1", mac, state));
-    assert!(!bumps(&mut model, of(1, Invalid)), "asked for, not there yet");
-    assert!(bumps(&mut model, of(1, Valid)), "resolved");
-    assert!(!bumps(&mut model, of(1, Valid)), "REACHABLE to STALE and back is the same here");
-    assert!(bumps(&mut model, of(2, Valid)), "another MAC");
-    assert!(bumps(&mut model, of(2, Invalid)), "lost");
+    assert!(!raises_generation(&mut model, of(1, Invalid)), "incomplete");
+    assert!(raises_generation(&mut model, of(1, Valid)), "resolved");
+    assert!(!raises_generation(&mut model, of(1, Valid)), "REACHABLE and STALE are both valid");
+    assert!(raises_generation(&mut model, of(2, Valid)), "another MAC");
+    assert!(raises_generation(&mut model, of(2, Invalid)), "failed");
     let gone = || Change::NeighbourGone(2, "10.0.0.1".parse().unwrap());
-    assert!(!bumps(&mut model, gone()), "was lost before");
-    assert!(!bumps(&mut model, gone()), "was gone before");
+    assert!(!raises_generation(&mut model, gone()), "already failed");
+    assert!(!raises_generation(&mut model, gone()), "already removed");
 }
 
 #[test]
-fn a_repeated_change_changes_nothing() {
+fn a_repeated_change_does_not_raise_the_generation() {
     let all = [
         Change::Link(fixture::link(2, "eth0")),
         Change::Link(fixture::bridge(3, "br", true)),
@@ -39,9 +38,9 @@ fn a_repeated_change_changes_nothing() {
     ];
     let mut model = fixture::model(all.clone());
     for change in all.clone() {
-        assert!(!bumps(&mut model, change.clone()), "{change:?}");
+        assert!(!raises_generation(&mut model, change.clone()), "{change:?}");
     }
-    assert!(!bumps(&mut model, Change::Full(all.into())));
+    assert!(!raises_generation(&mut model, Change::Full(all.into())));
 }
 
 #[test]
@@ -61,25 +60,25 @@ fn a_full_read_raises_the_generation_only_if_something_differs() {
     all.push(Change::BridgeVlans(vlans.filter(|port| !port.vlans.is_empty()).collect()));
     all.push(Change::Pppoe(model.sessions().to_vec(), Vec::new()));
 
-    assert!(!bumps(&mut model, Change::Full(all)), "the same from another source");
-    assert!(bumps(&mut model, Change::Full(links)), "all but the links is gone");
+    assert!(!raises_generation(&mut model, Change::Full(all)), "a full read of the same objects");
+    assert!(raises_generation(&mut model, Change::Full(links)), "a full read of links only");
     assert_eq!(model.routes().count() + model.neighbours().count() + model.fdb().count(), 0);
     assert!(!model.is_local("10.10.10.1".parse().unwrap()));
 }
 
 #[test]
-fn removing_a_link_removes_all_that_depends_on_it() {
+fn removing_a_link_removes_its_addresses_routes_and_neighbours() {
     let mut model = gateway();
     let index = model.link_named("br-lan.10").unwrap().index;
-    assert!(bumps(&mut model, Change::LinkGone(index)));
-    assert!(!bumps(&mut model, Change::LinkGone(index)));
+    assert!(raises_generation(&mut model, Change::LinkGone(index)));
+    assert!(!raises_generation(&mut model, Change::LinkGone(index)));
     assert!(model.link_named("br-lan.10").is_none());
     assert!(model.addresses().all(|address| address.index != index));
     assert!(model.routes().all(|route| route.index != Some(index)));
     assert!(model.neighbours().all(|neighbour| neighbour.index != index));
     assert!(!model.is_local("10.10.10.1".parse().unwrap()));
     let to = model.side("10.10.10.10".parse().unwrap(), None).unwrap();
-    assert_eq!(&*to.device, "pppoe-wan", "only the default route is left");
+    assert_eq!(&*to.device, "pppoe-wan", "only the default route remains");
 }
 
 #[test]
@@ -94,34 +93,37 @@ fn removing_a_port_removes_its_stations() {
 #[test]
 fn a_renamed_link_is_found_by_its_new_name_only() {
     let mut model = fixture::model([Change::Link(fixture::ppp(5, "ppp0"))]);
-    assert!(bumps(&mut model, Change::Link(fixture::ppp(5, "pppoe-wan"))));
+    assert!(raises_generation(&mut model, Change::Link(fixture::ppp(5, "pppoe-wan"))));
     assert!(model.link_named("ppp0").is_none());
     assert_eq!(model.link_named("pppoe-wan").unwrap().index, 5);
-    // A new link has the name before the removal of the old one is reported.
+    // A new link takes the name before the old one is reported as removed.
     model.apply(Change::Link(fixture::ppp(6, "pppoe-wan")));
     model.apply(Change::LinkGone(5));
     assert_eq!(model.link_named("pppoe-wan").unwrap().index, 6);
 }
 
 #[test]
-fn an_address_of_two_links_stays_own_until_both_lost_it() {
+fn an_address_of_two_links_is_own_until_both_lose_it() {
     let mut model =
         fixture::model([fixture::address(2, "10.0.0.1/24"), fixture::address(3, "10.0.0.1/32")]);
     let address = "10.0.0.1".parse().unwrap();
     let gone = |index, prefix| Change::AddressGone(Address { index, address, prefix, peer: None });
-    assert!(bumps(&mut model, gone(2, 24)));
+    assert!(raises_generation(&mut model, gone(2, 24)));
     assert!(model.is_local(address));
-    assert!(!bumps(&mut model, gone(2, 24)));
-    assert!(bumps(&mut model, gone(3, 32)));
+    assert!(!raises_generation(&mut model, gone(2, 24)));
+    assert!(raises_generation(&mut model, gone(3, 32)));
     assert!(!model.is_local(address));
 }
 
 #[test]
-fn an_address_may_change_its_peer() {
+fn an_address_with_a_new_peer_replaces_the_old_one() {
     let address = "10.0.0.1".parse().unwrap();
     let with = |peer| Address { index: 2, address, prefix: 32, peer };
     let mut model = fixture::model([Change::Address(with(None))]);
-    assert!(bumps(&mut model, Change::Address(with(Some("10.0.0.2".parse().unwrap())))));
+    assert!(raises_generation(
+        &mut model,
+        Change::Address(with(Some("10.0.0.2".parse().unwrap())))
+    ));
     assert_eq!(model.addresses().count(), 1);
 }
 
@@ -136,7 +138,10 @@ fn a_session_is_matched_again_after_a_reconnect() {
     model.apply(Change::LinkGone(5));
     assert!(model.pppoe()[0].device.is_none());
     model.apply(Change::Link(fixture::ppp(7, "pppoe-wan")));
-    assert!(bumps(&mut model, Change::Pppoe(vec![fixture::session(2, "wan")], Vec::new())));
+    assert!(raises_generation(
+        &mut model,
+        Change::Pppoe(vec![fixture::session(2, "wan")], Vec::new())
+    ));
     assert_eq!(model.lower(7).map(|link| link.index), Some(2));
     assert_eq!(model.pppoe()[0].device.as_deref(), Some("pppoe-wan"));
 }

@@ -14,7 +14,7 @@ fn parses_sessions_as_the_kernel_prints_them() {
 }
 
 #[test]
-fn skips_lines_without_a_session() {
+fn skips_invalid_lines() {
     for line in [
         "",
         "Id       Address              Device",
@@ -35,7 +35,7 @@ fn cmdline(text: &str) -> Vec<u8> {
 }
 
 #[test]
-fn both_devices_are_read_from_a_command_line_of_pppd() {
+fn reads_both_devices_from_the_command_line_of_pppd() {
     let expected = Dialer { device: "pppoe-wan".into(), lower: "wan.35".into() };
     for text in [
         "/usr/sbin/pppd nodetach ipparam wan ifname pppoe-wan plugin pppoe.so nic-wan.35 user x",
@@ -44,9 +44,9 @@ fn both_devices_are_read_from_a_command_line_of_pppd() {
         assert_eq!(parse_dialer(&cmdline(text)), Some(expected.clone()), "{text}");
     }
     for text in [
-        "pppd plugin pppoe.so nic-wan.35", // its device has no name of its own
-        "pppd ifname pppoe-wan",           // no PPPoE
-        "pppd ifname",                     // truncated
+        "pppd plugin pppoe.so nic-wan.35",           // no ifname
+        "pppd ifname pppoe-wan",                     // no PPPoE
+        "pppd ifname",                               // truncated
         "vi pppd ifname pppoe-wan pppoe.so nic-wan", // another program
         "",
     ] {
@@ -71,23 +71,23 @@ fn assigned(
 }
 
 #[test]
-fn one_session_and_one_device_belong_together() {
+fn the_only_session_belongs_to_the_only_device() {
     assert_eq!(assigned(&["ppp0"], &[session(3, "wan")], &[]), [("ppp0".into(), 3)]);
     assert!(assigned(&["ppp0"], &[], &[]).is_empty());
     assert!(assigned(&[], &[session(3, "wan")], &[]).is_empty());
 }
 
 #[test]
-fn several_sessions_are_distinguished_by_their_dialers() {
+fn dialers_assign_several_sessions() {
     let sessions = [session(1, "wan.35"), session(2, "wan2"), session(3, "wan3")];
     let ppp = ["pppoe-a", "pppoe-b", "pppoe-c"];
-    assert!(assigned(&ppp, &sessions, &[]).is_empty(), "nothing distinguishes them");
+    assert!(assigned(&ppp, &sessions, &[]).is_empty(), "without dialers");
     let all = [("pppoe-a".to_owned(), 3), ("pppoe-b".to_owned(), 1), ("pppoe-c".to_owned(), 2)];
     assert_eq!(assigned(&ppp, &sessions, &[("pppoe-a", "wan3"), ("pppoe-b", "wan.35")]), all);
 }
 
 #[test]
-fn two_sessions_over_one_device_stay_unknown() {
+fn two_sessions_over_one_device_are_ambiguous() {
     let sessions = [session(1, "wan"), session(2, "wan")];
     assert!(assigned(&["a", "b"], &sessions, &[("a", "wan"), ("b", "wan")]).is_empty());
     assert_eq!(common_lower(&sessions).map(|name| &**name), Some("wan"));
@@ -96,7 +96,7 @@ fn two_sessions_over_one_device_stay_unknown() {
 }
 
 #[test]
-fn a_dialer_that_waits_for_its_session_changes_nothing() {
+fn a_dialer_without_a_session_is_ignored() {
     // The session over wan2 is down, so the existing one belongs to the other device.
     let sessions = [session(1, "wan")];
     let dialers = [("pppoe-b", "wan2"), ("pppoe-a", "wan")];

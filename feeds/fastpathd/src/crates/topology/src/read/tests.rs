@@ -7,7 +7,6 @@ use crate::fixture;
 use crate::model::Topology;
 use crate::types::{Link, Name, RouteKind};
 
-/// Kernel with the tables of a test.
 #[derive(Default)]
 struct Fake {
     tables: HashMap<Table, Vec<u8>>,
@@ -56,7 +55,7 @@ fn record() {
 }
 
 #[test]
-fn a_full_read_asks_for_every_table_once() {
+fn a_full_read_dumps_each_table_once() {
     let mut reader = gateway();
     let Change::Full(all) = reader.full().unwrap() else { panic!("no full read") };
     assert_eq!(reader.kernel.asked, Table::ALL);
@@ -66,7 +65,7 @@ fn a_full_read_asks_for_every_table_once() {
 }
 
 #[test]
-fn a_table_that_cannot_be_read_is_named() {
+fn an_error_names_the_table_that_cannot_be_read() {
     let mut reader = gateway();
     reader.kernel.refuse = Some(Table::Neighbours);
     let error = reader.full().unwrap_err();
@@ -76,7 +75,7 @@ fn a_table_that_cannot_be_read_is_named() {
 }
 
 #[test]
-fn values_without_events_are_read_again() {
+fn tables_with_incomplete_events_are_read_again() {
     let mut reader = gateway();
     reader.full().unwrap();
     reader.kernel.asked.clear();
@@ -87,14 +86,14 @@ fn values_without_events_are_read_again() {
     reader.refresh(&mut changes).unwrap();
     assert!(reader.kernel.asked.is_empty());
 
-    // The kernel silently drops the IPv4 routes of a link that goes down.
+    // The kernel drops the IPv4 routes of a link that goes down without an event.
     reader.notice(&Change::Link(Link { up: false, ..fixture::link(3, "lan1") }));
     reader.refresh(&mut changes).unwrap();
     assert_eq!(reader.kernel.asked, [Table::Routes]);
     assert!(matches!(&changes[..], [Change::Routes(routes)]
         if routes.iter().any(|route| route.kind == RouteKind::Unicast)));
 
-    // Bridge events may have only a part of the VLANs.
+    // Bridge events may list only some VLANs.
     changes.clear();
     reader.kernel.asked.clear();
     reader.event(&fixture::message(libc::RTM_NEWLINK, &fixture::bridge_port(3)), &mut changes);
@@ -106,7 +105,7 @@ fn values_without_events_are_read_again() {
 }
 
 #[test]
-fn sessions_are_read_again_when_a_ppp_device_comes_or_goes() {
+fn sessions_are_read_again_when_a_ppp_device_is_removed() {
     let mut reader = gateway();
     let mut model = Topology::new();
     model.apply(reader.full().unwrap());
@@ -139,7 +138,7 @@ fn a_reconnect_yields_the_new_session() {
     reader.kernel.sessions.clear();
     reader.notice(&Change::LinkGone(ppp.index));
     reader.refresh(&mut changes).unwrap();
-    assert!(!reader.needs_recheck(), "the session went with its device");
+    assert!(!reader.needs_recheck(), "no session is left");
 
     changes.clear();
     reader.kernel.sessions = vec![fixture::session(9, "wan.35")];
@@ -149,7 +148,7 @@ fn a_reconnect_yields_the_new_session() {
 }
 
 #[test]
-fn a_session_without_its_device_is_read_again_a_few_times() {
+fn rechecks_of_a_session_without_a_device_are_limited() {
     let mut reader = gateway();
     let mut changes = Vec::new();
     let mut model = Topology::new();
@@ -159,7 +158,7 @@ fn a_session_without_its_device_is_read_again_a_few_times() {
     let ppp = model.link_named("pppoe-wan").unwrap().index;
     reader.notice(&Change::LinkGone(ppp));
     reader.refresh(&mut changes).unwrap();
-    assert!(reader.needs_recheck(), "pppd has not closed it yet");
+    assert!(reader.needs_recheck(), "pppd still has the session open");
     reader.recheck();
     reader.kernel.sessions.clear();
     reader.refresh(&mut changes).unwrap();
@@ -180,7 +179,7 @@ fn a_session_without_its_device_is_read_again_a_few_times() {
 }
 
 #[test]
-fn queues_are_read_again_when_one_changes() {
+fn queues_are_read_again_after_an_event() {
     let mut reader = gateway();
     let mut model = Topology::new();
     model.apply(reader.full().unwrap());

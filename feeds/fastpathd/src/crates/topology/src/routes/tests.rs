@@ -39,7 +39,7 @@ fn the_longest_prefix_wins() {
 }
 
 #[test]
-fn the_smaller_metric_wins_in_any_order() {
+fn the_smaller_metric_wins_regardless_of_the_order() {
     let worse = Route { metric: 100, ..route(1, "0.0.0.0/0", None) };
     let better = Route { metric: 5, ..route(2, "0.0.0.0/0", None) };
     for order in [[worse.clone(), better.clone()], [better, worse]] {
@@ -49,27 +49,27 @@ fn the_smaller_metric_wins_in_any_order() {
         assert_eq!(link(&routes, "192.0.2.1"), Some(1));
         routes.drop_link(1);
         assert_eq!(link(&routes, "192.0.2.1"), None);
-        assert_eq!(routes, Routes::default(), "nothing is left behind");
+        assert_eq!(routes, Routes::default(), "empty tables are removed");
     }
 }
 
 #[test]
-fn tables_are_asked_local_first_and_default_last() {
+fn tables_are_consulted_in_the_order_local_main_default() {
     let local = Route { table: 255, kind: RouteKind::Local, ..route(1, "10.0.0.0/8", None) };
     let last = Route { table: 253, ..route(3, "0.0.0.0/0", None) };
     let policy = Route { table: 100, ..route(4, "10.0.0.1/32", None) };
     let routes = table([route(2, "10.0.0.1/32", None), last, local, policy]);
-    assert_eq!(link(&routes, "10.0.0.1"), Some(1), "even by a shorter prefix");
+    assert_eq!(link(&routes, "10.0.0.1"), Some(1), "a shorter prefix in an earlier table");
     assert_eq!(link(&routes, "11.0.0.1"), Some(3));
     assert_eq!(routes.iter().count(), 3, "other tables are not modelled");
 }
 
 #[test]
-fn a_replacement_removes_only_the_route_with_its_metric() {
+fn a_replacement_removes_only_routes_with_the_same_metric() {
     let backup = Route { metric: 9, ..route(3, "0.0.0.0/0", None) };
     let mut routes = table([route(1, "0.0.0.0/0", Some("192.0.2.1")), backup.clone()]);
     assert!(routes.insert(route(1, "0.0.0.0/0", Some("192.0.2.2")), true));
-    assert!(!routes.insert(route(1, "0.0.0.0/0", Some("192.0.2.2")), true), "the same again");
+    assert!(!routes.insert(route(1, "0.0.0.0/0", Some("192.0.2.2")), true), "a repetition");
     assert_eq!(routes.iter().count(), 2);
     assert!(!routes.remove(&route(1, "0.0.0.0/0", Some("192.0.2.1"))), "already gone");
     assert!(routes.remove(&route(1, "0.0.0.0/0", Some("192.0.2.2"))));
@@ -78,13 +78,12 @@ fn a_replacement_removes_only_the_route_with_its_metric() {
     assert_eq!(routes, Routes::default());
 }
 
-/// Returns an address that starts with these 32 bits.
 fn at(v6: bool, bits: u32) -> IpAddr {
     if v6 { IpAddr::V6((u128::from(bits) << 96).into()) } else { IpAddr::V4(bits.into()) }
 }
 
 fn any_route() -> impl Strategy<Value = Route> {
-    // Few different bits make networks overlap.
+    // Few distinct bits, so that networks overlap.
     (any::<bool>(), 0..=32_u8, 0..16_u32, 0..3_u32, 0..4_u32).prop_map(
         |(v6, prefix, net, index, metric)| {
             let net = net << 28 | net << 2;
@@ -119,7 +118,7 @@ proptest! {
     }
 
     #[test]
-    fn inserted_and_removed_routes_leave_nothing(
+    fn removing_all_inserted_routes_empties_the_tables(
         routes in prop::collection::vec(any_route(), 0..40),
     ) {
         let mut table = table(routes.clone());

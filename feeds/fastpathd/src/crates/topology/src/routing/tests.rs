@@ -18,16 +18,15 @@ fn word(word: u32) -> [u8; 4] {
     word.to_ne_bytes()
 }
 
-/// Returns a LAN and two WANs, with one rule in addition to the default rules.
+/// Returns a LAN and two WANs, with the default rules and one more.
 fn network(attrs: &[(u16, &[u8])]) -> Topology {
     let hundred = word(100);
     let all = [(6, &hundred[..]), (15, &hundred)].into_iter().chain(attrs.iter().copied());
     ruled(&rule(libc::AF_INET, [0, 0], &all.collect::<Vec<_>>()))
 }
 
-/// Returns the same network with these rules in addition to the default rules.
-fn ruled(made: &[u8]) -> Topology {
-    let bytes = [&default_rules(), made].concat();
+fn ruled(custom: &[u8]) -> Topology {
+    let bytes = [&default_rules(), custom].concat();
     let mut rules: Vec<RoutingRule> = messages(&bytes)
         .filter_map(|message| match decode(&message) {
             Decoded::Rule(rule) => rule,
@@ -48,7 +47,7 @@ fn ruled(made: &[u8]) -> Topology {
     ])
 }
 
-/// Returns a connection from the LAN to a web server, which sees this source.
+/// Returns a connection from the LAN to a web server, translated to the source `seen`.
 fn web(seen: &str) -> Connection {
     let (src, dst) = ("10.10.10.2".parse().unwrap(), "203.0.113.1".parse().unwrap());
     let orig = Tuple { src, dst, proto: 6, sport: 40_000, dport: 443 };
@@ -69,7 +68,7 @@ fn hop(device: u32) -> NextHop {
     NextHop { device, gateway: None }
 }
 
-/// Returns the routing once this kernel has answered, and how many questions it was asked.
+/// Returns the routing after the kernel's answers, and the number of queries.
 fn routing(
     network: &mut Topology,
     connection: &Connection,
@@ -90,7 +89,7 @@ fn routing(
     }
 }
 
-/// Returns a kernel that routes to hosts of the LAN there, and to all others by this device.
+/// Kernel that routes to the LAN's host through the LAN, and all other packets through `device`.
 fn by(device: u32) -> impl Fn(&RouteQuery) -> Option<u32> {
     move |query| Some(if query.to == plain().orig.src { LAN } else { device })
 }
@@ -100,10 +99,10 @@ fn known(to_initiator: u32, to_responder: u32) -> Routing {
 }
 
 #[test]
-fn each_direction_is_asked_with_the_device_of_the_other_end() {
+fn each_direction_is_queried_with_the_other_ends_device() {
     let mut network = network(&[]);
     assert_eq!(routing(&mut network, &plain(), 0, by(WAN2)), (known(LAN, WAN2), 2));
-    assert_eq!(routing(&mut network, &plain(), 0, by(WAN2)), (known(LAN, WAN2), 0), "kept");
+    assert_eq!(routing(&mut network, &plain(), 0, by(WAN2)), (known(LAN, WAN2), 0), "cached");
     let only = |query: &RouteQuery| match query.iif {
         LAN => Some(WAN2),
         WAN2 => Some(LAN),
@@ -114,11 +113,11 @@ fn each_direction_is_asked_with_the_device_of_the_other_end() {
 }
 
 #[test]
-fn routing_is_unknown_if_replies_always_leave_elsewhere() {
-    // The initiator is expected on the first WAN, but replies leave through the second.
+fn routing_is_unknown_if_replies_leave_through_another_device() {
+    // The first attempt expects the initiator on the first WAN, but replies use the second.
     let (found, questions) = routing(&mut network(&[]), &inward(), 0, by(WAN2));
     assert_eq!((found, questions), (known(WAN2, LAN), 3));
-    // Replies leave through the second WAN, whatever device the packets entered through.
+    // Replies leave through the second WAN, regardless of the ingress device.
     let crossed = |query: &RouteQuery| match (query.to == plain().orig.src, query.iif) {
         (true, _) => Some(LAN),
         (false, LAN) => Some(WAN2),
@@ -140,14 +139,14 @@ fn marked(query: &RouteQuery) -> Option<u32> {
 }
 
 #[test]
-fn the_source_address_shows_which_mark_packets_had() {
+fn the_translated_source_address_proves_the_mark() {
     let mark = [(10, &word(0x200)[..]), (16, &word(0x3f00))];
     for (seen, mark_of_connection, found) in [
         ("198.51.100.10", 0x3000_0200, known(LAN, WAN2)),
         ("192.0.2.10", 0, known(LAN, WAN1)),
         ("198.51.100.10", 0, Routing::Unknown),
         ("192.0.2.10", 0x200, Routing::Unknown),
-        // Not translated, or translated to an address of no device here.
+        // Not translated, or translated to an address of no device.
         ("10.10.10.2", 0x200, Routing::Unknown),
         ("198.51.100.77", 0x200, Routing::Unknown),
     ] {
@@ -155,8 +154,8 @@ fn the_source_address_shows_which_mark_packets_had() {
         assert_eq!(asked.0, found, "{seen} {mark_of_connection:x}");
     }
     let same = routing(&mut network(&mark), &plain(), 0, by(WAN2));
-    assert_eq!(same, (known(LAN, WAN2), 4), "whatever the mark");
-    // Two next hops through the device of the address: packets may use either.
+    assert_eq!(same, (known(LAN, WAN2), 4), "the same for all marks");
+    // Two next hops on the device are ambiguous.
     let mut network = network(&mark);
     let Routing::Asked = network.routing(&web("198.51.100.10"), 0x200) else { panic!() };
     let batch = network.route_questions().unwrap();
@@ -189,7 +188,6 @@ fn without_rules_a_source_address_of_another_device_makes_routing_unknown() {
     assert_eq!(network.routing(&web("198.51.100.10"), 0), Routing::Destination);
     assert_eq!(network.routing(&plain(), 0), Routing::Destination, "not translated");
     assert_eq!(network.routing(&inward(), 0), Routing::Destination, "not translated");
-    // The second WAN has the address, too.
     network.apply(address(WAN2, "192.0.2.10/32"));
     assert_eq!(network.routing(&masqueraded, 0), Routing::Destination);
     network.apply(Change::LinkGone(WAN2));
@@ -203,9 +201,13 @@ fn without_rules_a_source_address_of_another_device_makes_routing_unknown() {
 }
 
 #[test]
-fn a_source_address_of_no_port_may_leave_through_any() {
+fn source_addresses_of_no_port_may_use_any_egress() {
     let mut network = ruled(&[]);
-    assert_eq!(network.routing(&web("203.0.113.77"), 0), Routing::Destination, "of nobody here");
+    assert_eq!(
+        network.routing(&web("203.0.113.77"), 0),
+        Routing::Destination,
+        "an address of no device"
+    );
     for (index, link) in [(8, kind(8, "lo", LinkKind::Loopback)), (9, other(9, "public", "dummy"))]
     {
         let own = format!("203.0.113.{index}");
@@ -216,8 +218,8 @@ fn a_source_address_of_no_port_may_leave_through_any() {
 }
 
 #[test]
-fn nothing_is_asked_that_the_kernel_cannot_answer() {
-    // Rules by DSCP and by user.
+fn the_kernel_is_not_asked_about_unknown_conditions() {
+    // `FRA_DSCP` and `FRA_UID_RANGE`.
     for condition in [(25, &[8][..]), (20, &[0; 8])] {
         let asked = routing(&mut network(&[condition]), &plain(), 0, by(WAN2));
         assert_eq!(asked, (Routing::Unknown, 0), "{condition:?}");
@@ -232,7 +234,6 @@ fn nothing_is_asked_that_the_kernel_cannot_answer() {
     assert_eq!(routing(&mut network(&ports), &plain(), 0, by(WAN2)).0, known(LAN, WAN2));
 }
 
-/// Returns a network with a VRF of two devices, for its hosts and for its default route.
 fn with_vrf() -> Topology {
     let mut network = network(&[]);
     network.apply(Change::Link(other(8, "blue", "vrf")));
@@ -244,7 +245,7 @@ fn with_vrf() -> Topology {
     network
 }
 
-/// Kernel that routes packets from devices of the VRF within the VRF.
+/// Kernel that routes packets of the VRF's devices within the VRF.
 fn by_vrf(query: &RouteQuery) -> Option<u32> {
     let to_host = query.to == "10.10.90.2".parse::<IpAddr>().unwrap();
     match query.iif {
@@ -255,7 +256,7 @@ fn by_vrf(query: &RouteQuery) -> Option<u32> {
 }
 
 #[test]
-fn flows_with_a_vrf_get_its_devices_and_an_uncertain_routing() {
+fn routing_with_a_vrf_is_uncertain() {
     let of_vrf = |to_initiator, to_responder| Routing::Vrf {
         hops: [hop(to_initiator), hop(to_responder)],
         current: true,
@@ -267,10 +268,10 @@ fn flows_with_a_vrf_get_its_devices_and_an_uncertain_routing() {
     let Connection { orig, reply, .. } = connection;
     let inward = Connection { orig: reply, reply: orig, ..connection };
     assert_eq!(routing(&mut with_vrf(), &inward, 0, by_vrf).0, of_vrf(10, 9));
-    // Flows of other devices count, too: their addresses do not show that they are in no VRF.
+    // Flows of other devices are uncertain, too: addresses do not show the VRF.
     assert_eq!(routing(&mut with_vrf(), &plain(), 0, by_vrf), (of_vrf(LAN, WAN2), 2));
     assert!(of_vrf(LAN, WAN2).is_uncertain() && !known(LAN, WAN2).is_uncertain());
-    // The address is in two networks, so its device is ambiguous.
+    // The address is in two networks.
     let mut twice = with_vrf();
     twice.apply(address(LAN, "10.10.90.1/24"));
     assert_ne!(routing(&mut twice, &connection, 0, by_vrf).0, of_vrf(9, 10));

@@ -18,7 +18,6 @@ fn word(word: u32) -> [u8; 4] {
     word.to_ne_bytes()
 }
 
-/// Returns the default rules and these, in the kernel's order.
 fn rules(more: &[Vec<u8>]) -> Change {
     let bytes = [default_rules(), more.concat()].concat();
     let mut all: Vec<RoutingRule> = messages(&bytes)
@@ -31,7 +30,7 @@ fn rules(more: &[Vec<u8>]) -> Change {
     Change::Rules(all)
 }
 
-/// Returns a LAN of both address families, with the Internet behind `wan`.
+/// Returns a dual-stack LAN, with the Internet behind `wan`.
 fn network(change: Change) -> Topology {
     model([
         Change::Link(link(2, "br-lan")),
@@ -45,7 +44,7 @@ fn network(change: Change) -> Topology {
     ])
 }
 
-/// Returns whether a flow from the LAN to the Internet is policy-routed, in each family.
+/// Returns whether a flow from the LAN to the Internet is policy-routed, for IPv4 and IPv6.
 fn policy_routed(network: &Topology) -> [bool; 2] {
     [("10.10.10.10", "203.0.113.1"), ("2001:db8:10::10", "2001:db8:ff::1")].map(|(one, other)| {
         let (one, other) = (one.parse().unwrap(), other.parse().unwrap());
@@ -72,7 +71,7 @@ fn a_kernel_without_rules_routes_by_destination() {
 }
 
 #[test]
-fn a_rule_counts_for_the_addresses_that_it_may_match() {
+fn rules_divert_flows_with_matching_addresses() {
     let (priority, table) = ((6, &word(100)[..]), (15, &word(100)[..]));
     let from = |network: [u8; 4]| with(V4, [0, 24], &[(2, &network), priority, table]);
     let to = |network: [u8; 4]| with(V4, [24, 0], &[(1, &network), priority, table]);
@@ -87,18 +86,18 @@ fn a_rule_counts_for_the_addresses_that_it_may_match() {
 }
 
 #[test]
-fn a_rule_counts_for_the_devices_that_it_may_match() {
+fn rules_divert_flows_of_matching_devices() {
     let (priority, table) = ((6, &word(100)[..]), (15, &word(100)[..]));
     let iif = |name: &[u8]| with(V4, [0, 0], &[(3, name), priority, table])[0];
     assert!(iif(b"br-lan\0"));
     assert!(iif(b"wan\0"), "the reverse path");
     assert!(!iif(b"eth7\0"));
-    assert!(!iif(b"lo\0"), "of the router's own packets");
+    assert!(!iif(b"lo\0"), "local packets only");
     assert_eq!(with(V4, [0, 0], &[(17, b"wan\0"), priority, table]), [false; 2]);
 }
 
 #[test]
-fn a_rule_for_a_device_may_match_a_packet_of_an_unknown_device() {
+fn a_device_rule_may_match_packets_of_an_unknown_device() {
     let address = IpAddr::V4(Ipv4Addr::LOCALHOST);
     let packet = Packet { from: address, to: address, iif: None };
     for (name, may) in [(&b"eth7\0"[..], true), (b"lo\0", false)] {
@@ -111,12 +110,12 @@ fn a_rule_for_a_device_may_match_a_packet_of_an_unknown_device() {
 }
 
 #[test]
-fn marks_and_unknown_conditions_may_match() {
+fn rules_with_marks_or_unknown_conditions_may_match() {
     let (priority, table) = ((6, &word(100)[..]), (15, &word(100)[..]));
     for (kind, value) in [(10, &word(1)[..]), (16, &word(0xff)), (22, &[6]), (99, &[0])] {
         assert_eq!(with(V4, [0, 0], &[(kind, value), priority, table]), [true, false], "{kind}");
     }
-    // WireGuard's rule: the routes of main except the default route, at a better priority.
+    // WireGuard's rule: the routes of main without the default route, at a higher priority.
     let main = (15, &word(254)[..]);
     assert_eq!(with(V4, [0, 0], &[(14, &word(0)), priority, main]), [true, false]);
     let mut inverted = rule(V4, [0, 24], &[(2, &[192, 0, 2, 0]), priority, table]);
@@ -125,8 +124,8 @@ fn marks_and_unknown_conditions_may_match() {
 }
 
 #[test]
-fn later_rules_matter_only_without_a_route() {
-    // netifd makes one such rule for each device, to refuse packets without a route.
+fn rules_after_the_default_tables_divert_only_flows_without_a_route() {
+    // netifd adds one such rule per device, which refuses packets without a route.
     let mut refusal = rule(V6, [0, 0], &[(3, b"br-lan\0"), (6, &word(4_200_000_002))]);
     refusal[16 + 7] = 7;
     let network = network(rules(std::slice::from_ref(&refusal)));
@@ -135,7 +134,7 @@ fn later_rules_matter_only_without_a_route() {
     let behind = rule(V4, [0, 0], &[(6, &word(40_000)), (15, &word(100))]);
     assert_eq!(policy_routed(&self::network(rules(std::slice::from_ref(&behind)))), [false; 2]);
     let lan = model([Change::Link(link(2, "br-lan")), rules(&[behind, refusal])]);
-    assert_eq!(policy_routed(&lan), [true, false], "nothing else has a route");
+    assert_eq!(policy_routed(&lan), [true, false], "no other table has a route");
 }
 
 #[test]
@@ -144,7 +143,7 @@ fn a_missing_default_rule_is_policy_routing() {
     let mut all: Vec<RoutingRule> =
         messages(&bytes).filter_map(|m| RoutingRule::decode(m.payload)).collect();
     all.retain(|rule| rule.priority != 32766 || rule.ipv6);
-    assert_eq!(policy_routed(&network(Change::Rules(all))), [true, false], "main is not asked");
+    assert_eq!(policy_routed(&network(Change::Rules(all))), [true, false], "main is not consulted");
 }
 
 #[test]
@@ -163,9 +162,9 @@ fn a_vrf_makes_all_flows_policy_routed() {
         vrf(Some(6)).policies(),
         ["vrf blue", "1000: from all lookup [l3mdev-table]"].map(str::to_owned)
     );
-    let mut left = vrf(Some(6));
-    left.apply(Change::LinkGone(6));
-    assert_eq!(policy_routed(&left), [false; 2], "the VRF is gone");
+    let mut removed = vrf(Some(6));
+    removed.apply(Change::LinkGone(6));
+    assert_eq!(policy_routed(&removed), [false; 2], "the VRF was removed");
     let bridged = model([
         Change::Link(kind(6, "br-lan", LinkKind::Bridge { vlan_filtering: false })),
         Change::Link(port(7, "lan3", 6)),
@@ -205,12 +204,12 @@ fn source_routes_with_the_same_next_hop_count_as_one() {
     let wan = source("2001:db8:99::7/128", "fe80::1", 384);
     let second = source("2001:db8:77::/48", "fe80::2", 600);
     assert!(!routed(&[own.clone(), wan.clone()]));
-    assert!(routed(&[wan]), "for others only");
-    assert!(routed(&[own, second]), "of two uplinks");
+    assert!(routed(&[wan]), "for other sources only");
+    assert!(routed(&[own, second]), "over two uplinks");
 }
 
 #[test]
-fn a_route_with_several_hops_is_policy_routing() {
+fn a_multipath_route_is_policy_routing() {
     let mut network = network(rules(&[]));
     let one = route(3, "0.0.0.0/0", Some("198.51.100.1"));
     network.apply(Change::RouteReplaced(Route { several: true, ..one }));
@@ -218,7 +217,7 @@ fn a_route_with_several_hops_is_policy_routing() {
 }
 
 #[test]
-fn the_labs_gateway_routes_by_destination() {
+fn recorded_gateway_routes_by_destination() {
     assert!(gateway().policies().is_empty());
 }
 

@@ -15,13 +15,13 @@ fn expect(
     neighbour: bool,
     kind: SideKind,
 ) -> AddressSide {
-    // VLAN devices of the recorded gateway have the names that netifd gives them.
+    // netifd names VLAN devices like `br-lan.10`.
     let tagged = device.contains('.');
     AddressSide { device: device.into(), vlan, port: port.map(Name::from), neighbour, kind, tagged }
 }
 
 #[test]
-fn recorded_gateway_knows_the_ports_of_its_hosts() {
+fn recorded_gateway_finds_the_ports_of_its_hosts() {
     let model = gateway();
     let bridge = SideKind::Bridge;
     assert_eq!(
@@ -40,12 +40,12 @@ fn recorded_gateway_knows_the_ports_of_its_hosts() {
         side(&model, "2001:db8:20::10"),
         Some(expect("br-lan.20", 20, Some("lan2"), true, bridge))
     );
-    // No host has answered for this address yet.
+    // The neighbour is unresolved.
     assert_eq!(side(&model, "10.10.10.99"), Some(expect("br-lan.10", 10, None, false, bridge)));
 }
 
 #[test]
-fn recorded_gateway_reaches_the_internet_by_pppoe_in_a_vlan() {
+fn recorded_gateway_reaches_the_internet_over_pppoe_in_a_vlan() {
     let model = gateway();
     let internet = expect("pppoe-wan", 35, Some("wan"), true, SideKind::Pppoe);
     assert_eq!(side(&model, "192.0.2.1"), Some(internet.clone()));
@@ -54,7 +54,7 @@ fn recorded_gateway_reaches_the_internet_by_pppoe_in_a_vlan() {
 }
 
 #[test]
-fn recorded_gateway_knows_its_own_addresses() {
+fn own_and_multicast_addresses_have_no_side() {
     let model = gateway();
     for own in [
         "10.10.10.1",
@@ -81,7 +81,7 @@ fn recorded_gateway_knows_its_own_addresses() {
 }
 
 #[test]
-fn finds_a_vlan_on_a_port_and_a_router_behind_it() {
+fn finds_the_vlan_device_port_and_router() {
     let model = fixture::model([
         Change::Link(fixture::link(2, "eth0")),
         Change::Link(fixture::vlan(3, "eth0.7", 7, 2)),
@@ -98,7 +98,7 @@ fn finds_a_vlan_on_a_port_and_a_router_behind_it() {
 }
 
 #[test]
-fn a_route_that_refuses_leads_nowhere() {
+fn an_address_behind_a_refusing_route_has_no_side() {
     let refuse = Route { kind: RouteKind::Refuse, ..fixture::route(2, "10.0.0.0/8", None) };
     let model = fixture::model([
         Change::Link(fixture::link(2, "eth0")),
@@ -126,7 +126,7 @@ fn finds_a_station_on_the_port_it_moved_to() {
     model.apply(Change::Fdb(fixture::station(2, 4, 5, 0)));
     let on = |port| Some(expect("br", 0, Some(port), true, SideKind::Bridge));
     assert_eq!(side(&model, "10.0.0.5"), on("lan2"));
-    assert!(model.apply(Change::Fdb(fixture::station(2, 3, 5, 0))), "it roamed");
+    assert!(model.apply(Change::Fdb(fixture::station(2, 3, 5, 0))), "the station moved");
     assert_eq!(side(&model, "10.0.0.5"), on("lan1"));
     // The kernel may report the removal of the old entry after the new one.
     assert!(!model.apply(Change::FdbGone(fixture::station(2, 4, 5, 0))));
@@ -136,12 +136,12 @@ fn finds_a_station_on_the_port_it_moved_to() {
 }
 
 #[test]
-fn a_filtering_bridge_with_an_address_of_its_own_uses_its_untagged_vlan() {
+fn an_addressed_filtering_bridge_uses_its_pvid() {
     let mut model = fixture::model(bridge(true));
     let inner = PortVlan { vid: 1, tagged: false, pvid: true };
     model.apply(Change::BridgeVlans(vec![BridgeVlan { index: 2, vlans: vec![inner] }]));
     model.apply(Change::Fdb(fixture::station(2, 4, 5, 1)));
-    // The same station in another VLAN is on another port.
+    // In another VLAN, the same station is on another port.
     model.apply(Change::Fdb(fixture::station(2, 3, 5, 7)));
     assert_eq!(
         side(&model, "10.0.0.5"),
@@ -150,7 +150,7 @@ fn a_filtering_bridge_with_an_address_of_its_own_uses_its_untagged_vlan() {
 }
 
 #[test]
-fn pppoe_over_a_bridge_is_found_by_the_concentrator() {
+fn finds_the_bridge_port_of_the_access_concentrator() {
     let mut changes = bridge(false);
     changes.extend([
         Change::Link(fixture::ppp(9, "pppoe-wan")),
@@ -199,7 +199,7 @@ fn tunnels_have_no_port_unless_a_flowtable_lists_them() {
 }
 
 #[test]
-fn the_cpu_port_of_a_switch_is_not_below_its_ports() {
+fn the_port_of_a_dsa_device_is_itself() {
     let lan1 = Link { lower: Some(2), ..fixture::other(3, "lan1", "dsa") };
     let model = fixture::model([
         Change::Link(fixture::link(2, "eth0")),

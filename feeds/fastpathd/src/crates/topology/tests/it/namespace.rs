@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Tests the watcher against the running kernel, in its own network namespace.
-//!
-//! Needs root and iproute2; prints that it is skipped otherwise.
+//! Tests the watcher with the running kernel in a network namespace. Needs root and iproute2;
+//! prints that it is skipped otherwise.
 
 use std::process::Command;
 use std::time::Duration;
@@ -16,7 +15,7 @@ addr add 10.0.0.1/24 dev near
 ";
 
 #[test]
-fn a_full_read_comes_first() {
+fn the_first_change_is_a_full_read() {
     in_namespace(|| async {
         ip(PAIR);
         ip("neigh add 10.0.0.2 lladdr 02:00:00:00:00:02 dev near nud permanent
@@ -38,7 +37,7 @@ route add default nexthop via 10.0.0.3 weight 1 nexthop via 10.0.0.4 weight 1
         );
         assert_eq!(model.side(address("192.0.2.9"), None).unwrap(), host, "through the router");
         let internet = model.side(address("198.51.100.1"), None).unwrap();
-        assert!(!internet.neighbour, "the first of two routers, not resolved");
+        assert!(!internet.neighbour, "the first of two routers is unresolved");
         let eligible: Vec<_> =
             model.lowest().into_iter().filter(|lowest| lowest.eligible).collect();
         assert_eq!(eligible.len(), 1);
@@ -47,9 +46,9 @@ route add default nexthop via 10.0.0.3 weight 1 nexthop via 10.0.0.4 weight 1
 }
 
 #[test]
-fn changes_follow_the_full_read() {
+fn events_update_the_model_after_the_full_read() {
     in_namespace(|| async {
-        // IPv6 events, seconds after a link came up, would be counted below.
+        // Disable IPv6, because its delayed events would raise the generation.
         std::fs::write("/proc/sys/net/ipv6/conf/default/disable_ipv6", "1").unwrap();
         let mut watcher = Watcher::open().unwrap();
         let mut model = Topology::new();
@@ -63,7 +62,7 @@ fn changes_follow_the_full_read() {
         ip("neigh add 10.0.0.2 lladdr 02:00:00:00:00:02 dev near nud reachable\n");
         let resolved = |model: &Topology| model.side(address("10.0.0.2"), None).unwrap().neighbour;
         until(&mut watcher, &mut model, resolved).await;
-        // The kernel reports up to a second later that a link has come up (RFC 2863: 6).
+        // The kernel reports operstate 6 (RFC 2863: up) with a delay of up to a second.
         let is_up = |model: &Topology, name| model.link_named(name).unwrap().operstate == 6;
         let both_up = |model: &Topology| is_up(model, "near") && is_up(model, "far");
         until(&mut watcher, &mut model, both_up).await;
@@ -93,7 +92,7 @@ link set far mtu 1400
 }
 
 #[test]
-fn routing_rules_are_followed() {
+fn events_update_routing_rules() {
     in_namespace(|| async {
         ip(PAIR);
         ip("addr add 10.1.0.1/24 dev far\n");
@@ -120,7 +119,7 @@ fn routing_rules_are_followed() {
 }
 
 #[test]
-fn a_replaced_route_is_followed() {
+fn events_update_a_replaced_route() {
     in_namespace(|| async {
         ip(PAIR);
         ip("addr add 10.1.0.1/24 dev far\nroute add 192.0.2.0/24 via 10.0.0.2\n");
@@ -141,7 +140,7 @@ fn a_replaced_route_is_followed() {
 }
 
 #[test]
-fn lost_events_lead_to_a_full_read() {
+fn lost_events_cause_a_full_read() {
     in_namespace(|| async {
         ip(PAIR);
         let mut watcher = Watcher::open().unwrap();
@@ -162,14 +161,13 @@ fn lost_events_lead_to_a_full_read() {
         }
         assert_eq!(model.neighbours().filter(|have| have.address.is_ipv4()).count(), 12_000);
 
-        // The watcher follows events again.
         ip("addr add 10.3.0.1/24 dev near\n");
         until(&mut watcher, &mut model, |model| model.is_local(address("10.3.0.1"))).await;
     });
 }
 
 #[test]
-fn cancelled_waits_lose_no_changes() {
+fn cancelling_next_loses_no_changes() {
     in_namespace(|| async {
         let mut watcher = Watcher::open().unwrap();
         let mut model = Topology::new();
@@ -187,7 +185,7 @@ fn cancelled_waits_lose_no_changes() {
     });
 }
 
-/// A VLAN-aware bridge like the gateway's, with hosts behind its ports.
+/// A VLAN-aware bridge with hosts behind its ports, like the gateway's.
 const BRIDGE: &str = "link add name br0 type bridge vlan_filtering 1 vlan_default_pvid 0
 link add lan1 type veth peer name h1
 link add lan2 type veth peer name h2
@@ -218,8 +216,8 @@ fn has_vlan_filtering() -> bool {
         ip("link del br0\n");
         return true;
     }
-    let said = String::from_utf8_lossy(&tried.stderr).into_owned();
-    eprintln!("skipped: no VLAN-aware bridges in this kernel: {}", said.trim());
+    let message = String::from_utf8_lossy(&tried.stderr).into_owned();
+    eprintln!("skipped: no VLAN-aware bridges in this kernel: {}", message.trim());
     false
 }
 
@@ -228,7 +226,7 @@ fn port(model: &Topology) -> Option<String> {
 }
 
 #[test]
-fn a_vlan_aware_bridge_is_followed() {
+fn events_update_a_vlan_aware_bridge() {
     in_namespace(|| async {
         if !has_vlan_filtering() {
             return;
@@ -267,6 +265,6 @@ fn a_vlan_aware_bridge_is_followed() {
         until(&mut watcher, &mut model, |model| eligible(model) == ["lan2"]).await;
         ip("link set lan2 nomaster\n");
         until(&mut watcher, &mut model, |model| eligible(model).is_empty()).await;
-        assert!(model.link_named("lan2").is_some(), "it left the bridge, not the machine");
+        assert!(model.link_named("lan2").is_some(), "the port left its bridge, but still exists");
     });
 }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Tests how the running kernel routes connections, in its own network namespace.
-//!
-//! Needs root and iproute2; prints that it is skipped otherwise.
+//! Tests route look-ups with the running kernel in a network namespace. Needs root and iproute2;
+//! prints that it is skipped otherwise.
 
 use crate::support::{address, in_namespace, ip, until};
 use ctnetlink::Tuple;
@@ -30,7 +29,6 @@ route add default via 198.51.100.1 table 2
 route add default via 2001:db8:2::1 table 2
 ";
 
-/// A router with two WANs, and the kernel's route look-ups.
 struct Router {
     watcher: Watcher,
     model: Topology,
@@ -57,12 +55,10 @@ impl Router {
         router
     }
 
-    /// Waits until this many policies are known.
     async fn policies(&mut self, count: usize) {
         until(&mut self.watcher, &mut self.model, |model| model.policies().len() == count).await;
     }
 
-    /// Returns the routing of a connection once the kernel has answered all questions.
     async fn routing(&mut self, connection: &Connection, mark: u32) -> Routing {
         loop {
             let routing = self.model.routing(connection, mark);
@@ -97,7 +93,7 @@ fn plain(src: &str) -> Connection {
 }
 
 #[test]
-fn without_matching_rules_the_kernel_is_not_asked() {
+fn the_kernel_is_not_asked_without_a_matching_rule() {
     in_namespace(|| async {
         let mut router = Router::new().await;
         assert_eq!(router.model.routing(&plain("10.10.10.2"), 0), Routing::Destination);
@@ -111,7 +107,7 @@ fn without_matching_rules_the_kernel_is_not_asked() {
 }
 
 #[test]
-fn a_source_rule_leads_to_the_second_wan_until_its_route_changes() {
+fn a_source_rule_routes_through_the_second_wan() {
     in_namespace(|| async {
         let mut router = Router::new().await;
         ip("rule add from 10.10.10.2 lookup 2\n");
@@ -120,7 +116,7 @@ fn a_source_rule_leads_to_the_second_wan_until_its_route_changes() {
         assert_eq!(router.model.routing(&one, 0), Routing::Asked);
         assert_eq!(router.routing(&one, 0).await, router.by("wan2", "198.51.100.1"));
         assert_eq!(router.model.route_questions(), None, "known");
-        // Packets have another source now, as after a change of the WAN's address.
+        // The source address belongs to the other WAN, as after a change of the WAN's address.
         let masqueraded = web("10.10.10.2", "203.0.113.1", "192.0.2.10");
         assert_eq!(router.routing(&masqueraded, 0).await, Routing::Unknown);
 
@@ -140,7 +136,7 @@ fn a_source_rule_leads_to_the_second_wan_until_its_route_changes() {
 }
 
 #[test]
-fn rules_for_ports_are_asked_with_the_ports() {
+fn port_rules_are_queried_with_the_ports() {
     in_namespace(|| async {
         let mut router = Router::new().await;
         ip("rule add ipproto tcp dport 443 lookup 2\n");
@@ -155,7 +151,7 @@ fn rules_for_ports_are_asked_with_the_ports() {
 }
 
 #[test]
-fn a_mark_counts_where_the_source_address_proves_it() {
+fn a_mark_determines_the_route_if_the_source_address_proves_it() {
     in_namespace(|| async {
         let mut router = Router::new().await;
         ip("rule add fwmark 0x100/0x3f00 lookup 1\nrule add fwmark 0x200/0x3f00 lookup 2
@@ -171,13 +167,17 @@ rule add pref 1001 iif wan1 lookup main\nrule add pref 1002 iif wan2 lookup main
         assert_eq!(router.routing(&seen("192.0.2.10"), 0x200).await, Routing::Unknown);
         let first = router.by("wan1", "192.0.2.1");
         assert_eq!(router.routing(&seen("192.0.2.10"), 0x100).await, first);
-        assert_eq!(router.routing(&seen("192.0.2.10"), 0).await, first, "as with the mark");
+        assert_eq!(
+            router.routing(&seen("192.0.2.10"), 0).await,
+            first,
+            "the source address proves the mark"
+        );
         assert_eq!(router.routing(&plain("10.10.10.2"), 0x200).await, Routing::Unknown);
     });
 }
 
 #[test]
-fn routing_is_unknown_for_routes_that_a_flow_cannot_follow() {
+fn routing_is_unknown_for_unsupported_routes() {
     in_namespace(|| async {
         let mut router = Router::new().await;
         ip("rule add from 10.10.10.0/24 lookup 3\n");
@@ -212,7 +212,7 @@ fn routing_is_unknown_for_routes_that_a_flow_cannot_follow() {
 }
 
 #[test]
-fn the_kernel_is_asked_about_ipv6_rules() {
+fn ipv6_rules_are_queried() {
     in_namespace(|| async {
         let mut router = Router::new().await;
         let rule = ["-6", "rule", "add", "from", "2001:db8:10::/64", "lookup", "2"];
@@ -241,7 +241,7 @@ fn the_kernel_is_asked_about_ipv6_rules() {
 }
 
 #[test]
-fn a_connection_from_outside_is_routed_by_the_device_of_its_replies() {
+fn replies_determine_the_ingress_device_of_inbound_connections() {
     in_namespace(|| async {
         let mut router = Router::new().await;
         ip("rule add from 10.10.10.2 lookup 2\n");
@@ -258,7 +258,7 @@ fn a_connection_from_outside_is_routed_by_the_device_of_its_replies() {
 }
 
 #[test]
-fn thousands_of_questions_are_answered() {
+fn the_kernel_answers_thousands_of_queries() {
     in_namespace(|| async {
         let mut router = Router::new().await;
         ip("rule add from 10.10.0.0/16 lookup 2\n");

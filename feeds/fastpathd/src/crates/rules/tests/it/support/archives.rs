@@ -14,7 +14,7 @@ pub(crate) fn gz(plain: &[u8]) -> Vec<u8> {
     encoder.finish().expect("memory")
 }
 
-/// Name, kind and contents of an entry, valid or not.
+/// Name, kind and contents of an entry, which may be invalid.
 pub(crate) struct Entry<'a>(pub(crate) &'a str, pub(crate) EntryType, pub(crate) &'a [u8]);
 
 fn header(name: &str, kind: EntryType, size: u64) -> Header {
@@ -38,7 +38,6 @@ pub(crate) fn tar(entries: &[Entry<'_>]) -> Vec<u8> {
     builder.into_inner().expect("memory")
 }
 
-/// Returns a valid archive with these files.
 pub(crate) fn files(files: &[(&str, &str)]) -> Vec<u8> {
     let mut entries = vec![Entry("rules/", EntryType::Directory, b"")];
     entries
@@ -46,7 +45,7 @@ pub(crate) fn files(files: &[(&str, &str)]) -> Vec<u8> {
     gz(&tar(&entries))
 }
 
-/// Returns a gzip file that unpacks to this many gigabytes of zeros.
+/// Returns a gzip file of zeros with this unpacked size.
 pub(crate) fn zeros(gigabytes: usize) -> Vec<u8> {
     let mut encoder = GzEncoder::new(Vec::new(), Compression::best());
     encoder.write_all(&vec![0; 16 << 20]).expect("memory");
@@ -54,7 +53,7 @@ pub(crate) fn zeros(gigabytes: usize) -> Vec<u8> {
     member.repeat(gigabytes * 64)
 }
 
-/// Returns a packed tar with one entry of this many gigabytes.
+/// Returns a gzipped tar with one entry of this size.
 pub(crate) fn huge_entry(name: &str, gigabytes: usize) -> Vec<u8> {
     let size = (gigabytes as u64) << 30;
     let mut packed = gz(header(name, EntryType::Regular, size).as_bytes());
@@ -62,7 +61,6 @@ pub(crate) fn huge_entry(name: &str, gigabytes: usize) -> Vec<u8> {
     packed
 }
 
-/// Returns the SHA-256 as `sha256sum` prints it.
 pub(crate) fn sha256(bytes: &[u8]) -> String {
     let digest = Sha256::digest(bytes);
     digest.iter().flat_map(|byte| [byte >> 4, byte & 15]).map(hex_digit).collect()
@@ -72,7 +70,6 @@ fn hex_digit(value: u8) -> char {
     char::from(b"0123456789abcdef"[usize::from(value)])
 }
 
-/// A usign key derived from a number, for signatures.
 pub(crate) struct Signer {
     number: [u8; 8],
     pair: ed25519_compact::KeyPair,

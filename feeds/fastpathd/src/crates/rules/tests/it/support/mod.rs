@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! A rule server on the loopback, archives, and a gateway on which updates run.
+//! A gateway that runs updates, with a rule server and archives.
 
 pub(crate) mod archives;
 pub(crate) mod pcap;
@@ -14,36 +14,33 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use serde_json::{Value, json};
 
-/// Returns a rule as sources write it.
 pub(crate) fn rule(sid: u32, rev: u32) -> String {
     format!("alert tcp any any -> any any (msg:\"rule {sid}\"; sid:{sid}; rev:{rev};)\n")
 }
 
-/// Stands in for Suricata: refuses lines that contain BROKEN, with Suricata's message.
-const STAND_IN: &str = r#"
+/// Fake Suricata: rejects lines that contain BROKEN, with Suricata's message.
+const FAKE_SURICATA: &str = r#"
 grep -n BROKEN "$0" | while IFS=: read -r n rest; do
     echo "E: detect-parse: unknown rule keyword 'BROKEN'." >&2
     echo "E: detect: error parsing signature \"$rest\" from file $0 at line $n" >&2
 done
 ! grep -q BROKEN "$0""#;
 
-/// A folder with a store and our own rules, removed at the end.
+/// A temporary folder with a store and fastpath's own rules.
 pub(crate) struct Gateway {
     pub(crate) root: PathBuf,
-    /// Program that tests rules.
     pub(crate) test: Value,
     pub(crate) limit: u64,
-    /// Timeout of each download and of the test, seconds.
+    /// Timeout of each download and of the test in seconds.
     pub(crate) seconds: u64,
     pub(crate) download: bool,
 }
 
-/// Output of an update.
 #[derive(Debug)]
 pub(crate) struct Answer {
     pub(crate) code: i32,
     pub(crate) result: Value,
-    /// Progress lines in the form `SOURCE STEP`.
+    /// Progress as `SOURCE STEP`.
     pub(crate) steps: Vec<String>,
 }
 
@@ -73,7 +70,7 @@ impl Gateway {
         fs::write(root.join("own.rules"), rule(8_100_001, 1)).expect("a file");
         Self {
             root,
-            test: json!(["/bin/sh", "-c", STAND_IN, "{rules}"]),
+            test: json!(["/bin/sh", "-c", FAKE_SURICATA, "{rules}"]),
             limit: 8 << 20,
             seconds: 20,
             download: true,
@@ -106,14 +103,12 @@ impl Gateway {
         run(&mut program(), &[verb, store.to_str().expect("text")], "")
     }
 
-    /// Returns the rules in force without the two lines of the header.
     pub(crate) fn current(&self) -> Vec<String> {
         lines(&self.store().join("current.rules"))
     }
 
-    /// Asserts that no work folder is left.
     pub(crate) fn assert_tidy(&self) {
-        assert!(!self.store().join("work").exists(), "something was left in the work folder");
+        assert!(!self.store().join("work").exists(), "the work folder still exists");
     }
 }
 
@@ -132,7 +127,6 @@ pub(crate) fn lines(path: &Path) -> Vec<String> {
     text.lines().skip(2).map(str::to_owned).collect()
 }
 
-/// Runs the program and parses its output.
 pub(crate) fn run(command: &mut Command, args: &[&str], input: &str) -> Answer {
     let command = command.args(args).stdin(Stdio::piped()).stdout(Stdio::piped());
     let mut child = command.spawn().expect("the program");

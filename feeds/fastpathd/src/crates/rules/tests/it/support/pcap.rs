@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Writes conversations into a capture file (raw IP, microseconds). Checksums are zero.
+//! Writes conversations into a capture file (raw IP, microseconds), with checksums of zero.
 
 use std::net::{Ipv4Addr, Ipv6Addr};
 
-/// One end of a conversation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Side {
     Home,
     Outside,
 }
 
-/// Two hosts of one address family. Each case has its own pair.
+/// Two hosts of one address family, unique per case.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Pair {
     pub(crate) case: u8,
@@ -87,10 +86,10 @@ impl Capture {
         self.port
     }
 
-    pub(crate) fn udp(&mut self, pair: Pair, opener: Side, port: u16, said: &[(Side, Vec<u8>)]) {
+    pub(crate) fn udp(&mut self, pair: Pair, initiator: Side, port: u16, said: &[(Side, Vec<u8>)]) {
         let own = self.next_port();
         for (from, payload) in said {
-            let (source, target) = if *from == opener { (own, port) } else { (port, own) };
+            let (source, target) = if *from == initiator { (own, port) } else { (port, own) };
             let length = u16::try_from(payload.len() + 8).expect("a packet's length");
             let mut datagram = Vec::new();
             for word in [source, target, length, 0] {
@@ -108,41 +107,69 @@ impl Capture {
         self.packet(pair, from, if pair.v6 { 58 } else { 1 }, &message);
     }
 
-    /// Adds attempts to connect that nobody answers.
-    pub(crate) fn attempts(&mut self, pair: Pair, opener: Side, port: u16, count: usize) {
+    /// Adds unanswered connection attempts.
+    pub(crate) fn attempts(&mut self, pair: Pair, initiator: Side, port: u16, count: usize) {
         for _ in 0..count {
             let own = self.next_port();
-            self.segment(pair, opener, (own, port), (1, 0), SYN, &[]);
+            self.segment(pair, initiator, (own, port), (1, 0), SYN, &[]);
         }
     }
 
-    /// Adds a complete connection.
-    pub(crate) fn tcp(&mut self, pair: Pair, opener: Side, port: u16, said: &[(Side, Vec<u8>)]) {
+    /// Adds a TCP connection from SYN to FIN.
+    pub(crate) fn tcp(&mut self, pair: Pair, initiator: Side, port: u16, said: &[(Side, Vec<u8>)]) {
         let own = self.next_port();
-        let other = if opener == Side::Home { Side::Outside } else { Side::Home };
-        let (mut asking, mut telling) = (1001u32, 5001u32);
-        self.segment(pair, opener, (own, port), (1000, 0), SYN, &[]);
-        self.segment(pair, other, (port, own), (5000, 1001), SYN | ACK, &[]);
-        self.segment(pair, opener, (own, port), (asking, telling), ACK, &[]);
+        let responder = if initiator == Side::Home { Side::Outside } else { Side::Home };
+        let (mut initiator_seq, mut responder_seq) = (1001u32, 5001u32);
+        self.segment(pair, initiator, (own, port), (1000, 0), SYN, &[]);
+        self.segment(pair, responder, (port, own), (5000, 1001), SYN | ACK, &[]);
+        self.segment(pair, initiator, (own, port), (initiator_seq, responder_seq), ACK, &[]);
         for (from, payload) in said {
             for chunk in payload.chunks(1200) {
                 let length = u32::try_from(chunk.len()).expect("a packet's length");
-                if *from == opener {
-                    let numbers = (asking, telling);
-                    self.segment(pair, opener, (own, port), numbers, ACK | PSH, chunk);
-                    asking += length;
-                    self.segment(pair, other, (port, own), (telling, asking), ACK, &[]);
+                if *from == initiator {
+                    let numbers = (initiator_seq, responder_seq);
+                    self.segment(pair, initiator, (own, port), numbers, ACK | PSH, chunk);
+                    initiator_seq += length;
+                    self.segment(
+                        pair,
+                        responder,
+                        (port, own),
+                        (responder_seq, initiator_seq),
+                        ACK,
+                        &[],
+                    );
                 } else {
-                    let numbers = (telling, asking);
-                    self.segment(pair, other, (port, own), numbers, ACK | PSH, chunk);
-                    telling += length;
-                    self.segment(pair, opener, (own, port), (asking, telling), ACK, &[]);
+                    let numbers = (responder_seq, initiator_seq);
+                    self.segment(pair, responder, (port, own), numbers, ACK | PSH, chunk);
+                    responder_seq += length;
+                    self.segment(
+                        pair,
+                        initiator,
+                        (own, port),
+                        (initiator_seq, responder_seq),
+                        ACK,
+                        &[],
+                    );
                 }
             }
         }
-        self.segment(pair, opener, (own, port), (asking, telling), FIN | ACK, &[]);
-        self.segment(pair, other, (port, own), (telling, asking + 1), FIN | ACK, &[]);
-        self.segment(pair, opener, (own, port), (asking + 1, telling + 1), ACK, &[]);
+        self.segment(pair, initiator, (own, port), (initiator_seq, responder_seq), FIN | ACK, &[]);
+        self.segment(
+            pair,
+            responder,
+            (port, own),
+            (responder_seq, initiator_seq + 1),
+            FIN | ACK,
+            &[],
+        );
+        self.segment(
+            pair,
+            initiator,
+            (own, port),
+            (initiator_seq + 1, responder_seq + 1),
+            ACK,
+            &[],
+        );
     }
 
     fn segment(

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Messages of application protocols, as far as rules inspect them.
+//! Messages of application protocols, reduced to the parts that rules inspect.
 
 use super::pcap::Side::{self, Home, Outside};
 
@@ -31,14 +31,13 @@ pub(crate) fn response(status: &str, kind: &str, body: &[u8]) -> Vec<u8> {
     [head.as_bytes(), body].concat()
 }
 
-/// Returns a home host's request for a page, and the response.
+/// Returns a request of a home host, and the response.
 pub(crate) fn page(kind: &str, body: &[u8]) -> Said {
     vec![(Home, get("/page", "")), (Outside, response("200 OK", kind, body))]
 }
 
-/// Returns a request and a short response.
-pub(crate) fn request(opener: Side, bytes: Vec<u8>) -> Said {
-    vec![(opener, bytes), (other(opener), response("200 OK", "text/plain", b"ok"))]
+pub(crate) fn request(initiator: Side, bytes: Vec<u8>) -> Said {
+    vec![(initiator, bytes), (other(initiator), response("200 OK", "text/plain", b"ok"))]
 }
 
 /// Returns a DNS message with one question.

@@ -8,18 +8,15 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
 
-/// Answer for a path.
 #[derive(Clone)]
 pub(crate) enum Page {
-    /// Sends all bytes.
     Whole(Vec<u8>),
-    /// Announces the full length and closes after this many bytes.
+    /// Declares the full length and closes after this many bytes.
     Cut(Vec<u8>, usize),
-    /// Sends the header and nothing else.
+    /// Sends only the header.
     Stalled,
-    /// Sends zeros until the client closes.
+    /// Sends zeros until the client closes the connection.
     Endless,
-    /// Redirects to this URL.
     Redirect(String),
 }
 
@@ -29,7 +26,7 @@ struct Shared {
     asked: Vec<String>,
 }
 
-/// Runs until the test's process ends.
+/// HTTP server that runs until the process ends.
 pub(crate) struct Server {
     address: SocketAddr,
     shared: Arc<Mutex<Shared>>,
@@ -44,7 +41,7 @@ impl Server {
         thread::spawn(move || {
             for stream in listener.incoming().flatten() {
                 let shared = Arc::clone(&shared);
-                // Clients that close early are part of the tests, so errors do not matter.
+                // Ignore errors, because some tests close the connection early.
                 thread::spawn(move || answer(stream, &shared));
             }
         });
@@ -59,7 +56,6 @@ impl Server {
         self.shared.lock().expect("alive").pages.insert(path.to_owned(), page);
     }
 
-    /// Takes the paths requested since the last call.
     pub(crate) fn asked(&self) -> Vec<String> {
         std::mem::take(&mut self.shared.lock().expect("alive").asked)
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Innocent traffic that resembles an attack: no rule may trigger.
+//! Ordinary traffic that resembles an attack: no rule may trigger.
 
 use super::{Home, Outside, Talk, attempts, talk, tcp};
 use crate::support::protocols::{client_hello, dns, get, page, post, request, server_hello};

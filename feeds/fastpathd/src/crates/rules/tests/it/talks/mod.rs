@@ -14,12 +14,12 @@ type Speak = dyn Fn(&mut Capture, Pair);
 
 pub(crate) struct Talk {
     pub(crate) name: &'static str,
-    /// All rules that the conversation triggers.
+    /// Rules that the conversation triggers.
     pub(crate) sids: Vec<u32>,
     pub(crate) speak: Box<Speak>,
 }
 
-/// Reports whether a rule applies to an address family; two rules apply to one family only.
+/// Reports whether a rule applies to an address family.
 pub(crate) fn is_of_family(sid: u32, v6: bool) -> bool {
     match sid {
         8_100_087 => !v6,
@@ -32,12 +32,12 @@ fn talk(name: &'static str, sids: &[u32], speak: impl Fn(&mut Capture, Pair) + '
     Talk { name, sids: sids.to_vec(), speak: Box::new(speak) }
 }
 
-fn tcp(name: &'static str, sids: &[u32], opener: Side, port: u16, said: Said) -> Talk {
-    talk(name, sids, move |capture, pair| capture.tcp(pair, opener, port, &said))
+fn tcp(name: &'static str, sids: &[u32], initiator: Side, port: u16, said: Said) -> Talk {
+    talk(name, sids, move |capture, pair| capture.tcp(pair, initiator, port, &said))
 }
 
-fn attempts(name: &'static str, sids: &[u32], opener: Side, port: u16, count: usize) -> Talk {
-    talk(name, sids, move |capture, pair| capture.attempts(pair, opener, port, count))
+fn attempts(name: &'static str, sids: &[u32], initiator: Side, port: u16, count: usize) -> Talk {
+    talk(name, sids, move |capture, pair| capture.attempts(pair, initiator, port, count))
 }
 
 pub(crate) fn all() -> Vec<Talk> {

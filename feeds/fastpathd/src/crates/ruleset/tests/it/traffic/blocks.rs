@@ -8,13 +8,13 @@ use config::Network;
 use model::Action;
 use ruleset::{Applied, BlockElement, BlockError, InspectionRules, Nft, apply, block, release};
 
-use super::{closed, counted, in_force, inspection, network, of, on_a_gateway, put};
+use super::{closed, counted, in_force, inspection, network, on_a_gateway, plan_for, put};
 
-/// Returns a block of the initiator: an IPv4 address, or an IPv6 /64.
-fn of_opener(connection: &network::Connection, seconds: u32) -> BlockElement {
+/// Returns a block of the initiator's IPv4 address or IPv6 /64.
+fn block_of(connection: &network::Connection, seconds: u32) -> BlockElement {
     let comment = "sid 8100001".to_owned();
-    let opener = connection.opener();
-    let source = Network::of(opener, if opener.is_ipv4() { 32 } else { 64 }).unwrap();
+    let initiator = connection.initiator();
+    let source = Network::of(initiator, if initiator.is_ipv4() { 32 } else { 64 }).unwrap();
     BlockElement { source, seconds, left: seconds, comment }
 }
 
@@ -24,30 +24,30 @@ fn drops_a_blocked_source_until_release_or_timeout() {
         let free = InspectionRules { default: Action::None, ..inspection() };
         put(&nft, &free).await;
         for connection in [network.connection(true, 1000), network.connection6(true, 1000)] {
-            assert!(connection.there(1));
-            block(&nft, &of_opener(&connection, 600)).await.unwrap();
-            assert!(!connection.there(1) && !connection.back(1));
-            assert_eq!(release(&nft, of_opener(&connection, 1).source).await, Ok(true));
-            assert_eq!(release(&nft, of_opener(&connection, 1).source).await, Ok(false));
-            assert!(connection.there(1) && connection.back(1));
-            block(&nft, &of_opener(&connection, 600)).await.unwrap();
-            block(&nft, &of_opener(&connection, 1)).await.unwrap();
-            assert!(!connection.there(1));
+            assert!(connection.send(1));
+            block(&nft, &block_of(&connection, 600)).await.unwrap();
+            assert!(!connection.send(1) && !connection.reply(1));
+            assert_eq!(release(&nft, block_of(&connection, 1).source).await, Ok(true));
+            assert_eq!(release(&nft, block_of(&connection, 1).source).await, Ok(false));
+            assert!(connection.send(1) && connection.reply(1));
+            block(&nft, &block_of(&connection, 600)).await.unwrap();
+            block(&nft, &block_of(&connection, 1)).await.unwrap();
+            assert!(!connection.send(1));
             thread::sleep(Duration::from_millis(1200));
-            assert!(connection.there(1));
-            block(&nft, &of_opener(&connection, 600)).await.unwrap();
-            assert!(!connection.there(1));
+            assert!(connection.send(1));
+            block(&nft, &block_of(&connection, 600)).await.unwrap();
+            assert!(!connection.send(1));
         }
         assert_eq!(counted(&nft, "blocked").await, 8);
     });
 }
 
 #[test]
-fn blocks_outlive_the_gate_the_table_and_the_daemon() {
+fn blocks_survive_changes_of_gate_and_table() {
     on_a_gateway(|network, nft| async move {
         put(&nft, &inspection()).await;
         let connection = network.connection(true, 1000);
-        block(&nft, &of_opener(&connection, 600)).await.unwrap();
+        block(&nft, &block_of(&connection, 600)).await.unwrap();
         thread::sleep(Duration::from_millis(1100));
         for (inspection, how) in [
             (inspection(), Applied::Unchanged),
@@ -57,13 +57,13 @@ fn blocks_outlive_the_gate_the_table_and_the_daemon() {
             assert_eq!(put(&nft, &inspection).await, how);
             let [blocked] = in_force(&nft).await.blocks.unwrap().try_into().unwrap();
             assert!((590..600).contains(&blocked.left), "{blocked:?}");
-            let given = of_opener(&connection, 600);
+            let given = block_of(&connection, 600);
             assert_eq!(BlockElement { left: 600, ..blocked }, given);
         }
         nft.run("flush ruleset\n").await.unwrap();
-        let given = [of_opener(&connection, 600)];
-        apply(&nft, &of(&inspection()), None, &given).await.unwrap();
-        assert!(!connection.there(1));
+        let given = [block_of(&connection, 600)];
+        apply(&nft, &plan_for(&inspection()), None, &given).await.unwrap();
+        assert!(!connection.send(1));
         nft.run("flush ruleset\n").await.unwrap();
         let error = block(&nft, &given[0]).await.unwrap_err();
         assert_eq!(error.to_string(), "table inet fastpath has no set blocked4");
@@ -71,7 +71,7 @@ fn blocks_outlive_the_gate_the_table_and_the_daemon() {
 }
 
 #[test]
-fn refuses_more_blocks_than_the_limit() {
+fn rejects_more_blocks_than_the_limit() {
     on_a_gateway(|_, nft| async move {
         put(&nft, &inspection()).await;
         let of = |last: u8| BlockElement {
@@ -94,7 +94,7 @@ fn refuses_more_blocks_than_the_limit() {
 }
 
 #[test]
-fn the_limit_also_applies_to_networks() {
+fn the_limit_applies_to_ipv6_networks() {
     on_a_gateway(|_, nft| async move {
         put(&nft, &inspection()).await;
         let of = |number: u16| BlockElement {
@@ -108,7 +108,7 @@ fn the_limit_also_applies_to_networks() {
             blocked += 1;
             assert!(blocked < 100, "no limit");
         }
-        // Newer kernels count intervals, older ones their ends.
+        // Newer kernels count intervals; older ones count their ends.
         assert!((2..=6).contains(&blocked), "{blocked}");
         assert_eq!(block(&nft, &of(99)).await, Err(BlockError::Full(of(99).source)));
         block(&nft, &of(0)).await.unwrap();

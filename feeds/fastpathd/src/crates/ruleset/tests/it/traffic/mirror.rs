@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Checks that the page shows how the rules treat a connection: the flow table applies policies,
-//! exempt networks and exclusions again, without the kernel.
+//! Checks that the flow table, which the page shows, applies policies, exempt networks and
+//! exclusions like the kernel.
 
 use std::net::SocketAddr;
 use std::process::Command;
@@ -14,10 +14,9 @@ use ruleset::{Candidate, InspectionRules, Nft, Plan, Protection, Settings, plan,
 use super::network::{Connection, Network};
 use super::{counted, inspection, on_a_gateway, policy, put, refill};
 
-/// Counter of the open gate, which accepts and counts all packets to inspect.
+/// Counter of the open gate, which accepts all packets to inspect.
 const GATE: &str = "uninspected";
 
-/// Policies, the default action and exempt networks.
 type Case = (Vec<DevicePolicy>, Action, Vec<&'static str>);
 
 fn cases() -> Vec<Case> {
@@ -44,7 +43,6 @@ fn cases() -> Vec<Case> {
     ]
 }
 
-/// Builds the state that the daemon passes to the flow table.
 fn state_of(rules: &InspectionRules) -> InspectionState {
     InspectionState {
         gate: Some(rules.gate),
@@ -58,7 +56,6 @@ fn state_of(rules: &InspectionRules) -> InspectionState {
     }
 }
 
-/// Returns the side of an address in the test's network.
 fn side(end: SocketAddr) -> Side {
     let left = matches!(end.ip().to_string().as_str(), "10.1.0.2" | "fd00:1::2");
     let device: Rc<str> = if left { "lan0" } else { "wan0" }.into();
@@ -79,7 +76,7 @@ fn side(end: SocketAddr) -> Side {
     }
 }
 
-/// Reports whether the page shows the packets of this connection as uninspected at the gate.
+/// Reports whether the flow table expects the connection's packets at the gate.
 fn shown_at_gate(state: &InspectionState, connection: &Connection, mark: u32) -> bool {
     let ends = connection.ends();
     let [initiator, responder] = ends.map(side);
@@ -94,7 +91,6 @@ fn shown_at_gate(state: &InspectionState, connection: &Connection, mark: u32) ->
     }
 }
 
-/// Opens connections of both families from both sides, with separate ports.
 fn connections(network: &Network, port: u16) -> [Connection; 4] {
     [
         network.connection(true, port),
@@ -105,7 +101,7 @@ fn connections(network: &Network, port: u16) -> [Connection; 4] {
 }
 
 #[test]
-fn the_page_shows_which_connections_are_inspected() {
+fn the_flow_table_predicts_inspected_connections() {
     on_a_gateway(|network, nft| async move {
         for (number, (policies, default, exempt)) in (0_u16..).zip(cases()) {
             let exempt = exempt.iter().map(|text| text.parse().unwrap()).collect();
@@ -115,14 +111,14 @@ fn the_page_shows_which_connections_are_inspected() {
             let connections = connections(&network, 1000 + 10 * number);
             for mark in [0, rules.marks.bypass()] {
                 if mark != 0 {
-                    // Suricata's verdict for the connections that it receives.
+                    // Set the bypass mark, like Suricata's verdict.
                     refill(&nft, &format!("meta mark set meta mark | {mark:#x}")).await;
-                    assert!(connections.iter().all(|connection| connection.there(10)));
+                    assert!(connections.iter().all(|connection| connection.send(10)));
                     put(&nft, &rules).await;
                 }
                 for connection in &connections {
                     let before = counted(&nft, GATE).await;
-                    assert!(connection.there(10) && connection.back(10));
+                    assert!(connection.send(10) && connection.reply(10));
                     let at_gate = counted(&nft, GATE).await - before;
                     let shown = shown_at_gate(&state, connection, mark);
                     let ends = connection.ends();
@@ -133,7 +129,7 @@ fn the_page_shows_which_connections_are_inspected() {
     });
 }
 
-/// Options, for one section `exclude` each.
+/// Options of one section `exclude` each.
 const EXCLUDES: [&str; 14] = [
     "option src 10.1.0.0/24",
     "option src 10.2.0.2",
@@ -151,7 +147,7 @@ const EXCLUDES: [&str; 14] = [
     "option src 10.1.0.0/24\noption dest 10.2.0.2\noption src_port 3000-3999",
 ];
 
-/// Renders the plan with a counter instead of the flowtable, which not every kernel has.
+/// Renders the plan with a counter in place of the flowtable, which the kernel may lack.
 fn counting(plan: &Plan) -> String {
     let rules = render(plan, &[]).replace("flow add @ft", "counter name \"offered\"");
     let (before, flowtable) = rules.split_once("\tflowtable ft {").unwrap();
@@ -159,7 +155,7 @@ fn counting(plan: &Plan) -> String {
     format!("{before}\tcounter offered {{\n\t}}\n{after}")
 }
 
-/// Returns the packets offered to the flowtable since the last reading.
+/// Returns and resets the number of packets offered to the flowtable.
 fn offered() -> u64 {
     let reset = ["reset", "counter", "inet", "fastpath", "offered"];
     let text = String::from_utf8(Command::new("nft").args(reset).output().unwrap().stdout).unwrap();
@@ -182,7 +178,7 @@ fn is_excluded(excludes: &[Exclude], connection: &Connection) -> bool {
 }
 
 #[test]
-fn the_page_shows_which_connections_are_excluded() {
+fn the_flow_table_predicts_excluded_connections() {
     on_a_gateway(|network, nft| async move {
         let candidate = |device: &str| Candidate {
             device: device.to_owned(),
@@ -197,16 +193,16 @@ fn the_page_shows_which_connections_are_excluded() {
             assert!(warnings.is_empty() && settings.excludes.len() == 1, "{options}");
             nft.run(&counting(&plan(&devices, &settings, &Protection::default()))).await.unwrap();
             for left in [true, false] {
-                // Use new connections, which conntrack does not know yet.
+                // Use ports that conntrack has not seen.
                 port += 1;
                 for connection in [
                     network.connection_of_ports(left, [2000 + port, 3000 + port]),
                     network.connection_of_ports(left, [3000 + port, 2000 + port]),
                     network.connection6(left, 3000 + port),
                 ] {
-                    assert!(connection.there(10) && connection.back(10));
+                    assert!(connection.send(10) && connection.reply(10));
                     offered();
-                    assert!(connection.there(10) && connection.back(10));
+                    assert!(connection.send(10) && connection.reply(10));
                     let excluded = is_excluded(&settings.excludes, &connection);
                     let ends = connection.ends();
                     assert_eq!(offered(), if excluded { 0 } else { 2 }, "{options} {ends:?}");

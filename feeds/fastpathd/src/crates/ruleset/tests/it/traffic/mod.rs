@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! Effect of the rules on packets in the real kernel.
 //!
-//! The tests need root and iproute2; [`offload`] also needs flowtables. Without them, tests print a
-//! message and are skipped. Rules in the gate replace Suricata's verdict. Kernels with NFQUEUE (the
-//! lab's gateway) also test queues without a listener.
+//! The tests need root and iproute2; [`offload`] also needs flowtables. Otherwise they are skipped
+//! with a message. Rules in the gate replace Suricata's verdict. Kernels with NFQUEUE (the lab's
+//! gateway) also test queues without a listener.
 
 mod blocks;
 mod mirror;
@@ -23,7 +23,7 @@ use ruleset::{
     apply, plan, read_back,
 };
 
-/// Runs the test on a thread that is the gateway of a network.
+/// Runs the test on a thread in the gateway's network namespace.
 fn on_a_gateway<F: Future<Output = ()>>(
     test: impl FnOnce(Network, NftCommand) -> F + Send + 'static,
 ) {
@@ -53,8 +53,8 @@ fn closed() -> InspectionRules {
     InspectionRules { gate: Gate::Closed, ..inspection() }
 }
 
-/// Plans without devices for a flowtable; two sources of each family may be blocked.
-fn of(inspection: &InspectionRules) -> Plan {
+/// Returns a plan without a flowtable; two sources of each family may be blocked.
+fn plan_for(inspection: &InspectionRules) -> Plan {
     let protection = Protection { inspection: Some(inspection.clone()), blocks: Some(2) };
     plan(&[], &Settings::default(), &protection)
 }
@@ -65,7 +65,7 @@ fn policy(from: Option<&str>, to: Option<&str>, action: Action) -> DevicePolicy 
 }
 
 async fn put(nft: &NftCommand, inspection: &InspectionRules) -> Applied {
-    apply(nft, &of(inspection), None, &[]).await.unwrap()
+    apply(nft, &plan_for(inspection), None, &[]).await.unwrap()
 }
 
 async fn in_force(nft: &NftCommand) -> InForce {
@@ -76,29 +76,29 @@ async fn counted(nft: &NftCommand, name: &str) -> u64 {
     in_force(nft).await.counters[name].packets
 }
 
-/// Replaces the gate's rule; an empty one stands for packets that Suricata accepts.
+/// Replaces the gate's rule; an empty gate accepts packets like Suricata.
 async fn refill(nft: &NftCommand, rule: &str) {
     let add = if rule.is_empty() { "" } else { "add rule inet fastpath ips_queue " };
     nft.run(&format!("flush chain inet fastpath ips_queue\n{add}{rule}\n")).await.unwrap();
 }
 
 #[test]
-fn an_open_gate_accepts_and_a_closed_one_drops() {
+fn an_open_gate_accepts_and_a_closed_gate_drops() {
     on_a_gateway(|network, nft| async move {
         assert_eq!(put(&nft, &inspection()).await, Applied::Replaced);
         let [v4, v6] = [network.connection(true, 1000), network.connection6(true, 1000)];
         for connection in [&v4, &v6] {
-            assert!(connection.there(100) && connection.back(100));
+            assert!(connection.send(100) && connection.reply(100));
         }
         assert_eq!(counted(&nft, "uninspected").await, 4);
         assert_eq!(in_force(&nft).await.counters["uninspected"].bytes, 4 * 100 + 2 * 28 + 2 * 48);
 
         assert_eq!(put(&nft, &closed()).await, Applied::Gate);
-        assert!(!v4.there(100) && !v6.back(100));
+        assert!(!v4.send(100) && !v6.reply(100));
         assert_eq!(counted(&nft, "refused").await, 2);
-        assert_eq!(counted(&nft, "uninspected").await, 4, "the rest of the table is as it was");
+        assert_eq!(counted(&nft, "uninspected").await, 4, "counters are kept");
         assert_eq!(put(&nft, &inspection()).await, Applied::Gate);
-        assert!(v4.there(100) && v6.back(100));
+        assert!(v4.send(100) && v6.reply(100));
         assert_eq!(put(&nft, &inspection()).await, Applied::Unchanged);
     });
 }
@@ -110,20 +110,20 @@ fn restores_a_gate_that_another_program_changed() {
         refill(&nft, "accept").await;
         assert_eq!(put(&nft, &closed()).await, Applied::Gate);
         refill(&nft, "").await;
-        assert!(!in_force(&nft).await.matches(&of(&closed())));
+        assert!(!in_force(&nft).await.matches(&plan_for(&closed())));
         assert_eq!(put(&nft, &closed()).await, Applied::Gate);
     });
 }
 
 #[test]
-fn uninspected_bytes_spend_no_budget() {
+fn uninspected_packets_spend_no_budget() {
     on_a_gateway(|network, nft| async move {
         put(&nft, &inspection()).await;
         let connection = network.connection(true, 1000);
-        assert!((0..20).all(|_| connection.there(1000)));
+        assert!((0..20).all(|_| connection.send(1000)));
         assert_eq!(counted(&nft, "spent").await, 0);
         put(&nft, &closed()).await;
-        assert!(!connection.there(1000));
+        assert!(!connection.send(1000));
     });
 }
 
@@ -135,30 +135,30 @@ fn a_spent_budget_ends_inspection_in_both_directions() {
         let up = network.connection(true, 1000);
         let down = network.connection6(true, 2000);
         let little = network.connection(true, 3000);
-        assert!(down.there(1) && little.there(1));
+        assert!(down.send(1) && little.send(1));
         // With headers, the tenth packet reaches the 10,000 bytes.
         for packet in 1..=10 {
-            assert!(up.there(980) && down.back(980));
+            assert!(up.send(980) && down.reply(980));
             let spent = if packet < 10 { 0 } else { 2 };
             assert_eq!(counted(&nft, "spent").await, spent, "packet {packet}");
         }
         put(&nft, &closed()).await;
-        assert!(up.there(10) && up.back(10) && down.there(10) && down.back(10));
-        assert!(!little.there(10) && !little.back(10));
-        assert_eq!(counted(&nft, "spent").await, 2, "once for each");
+        assert!(up.send(10) && up.reply(10) && down.send(10) && down.reply(10));
+        assert!(!little.send(10) && !little.reply(10));
+        assert_eq!(counted(&nft, "spent").await, 2, "once per connection");
     });
 }
 
 #[test]
-fn a_budget_may_count_packets() {
+fn a_packet_budget_ends_inspection() {
     on_a_gateway(|network, nft| async move {
         let three = InspectionRules { budget_bytes: 0, budget_packets: 3, ..inspection() };
         put(&nft, &three).await;
         refill(&nft, "").await;
         let connection = network.connection(true, 1000);
-        assert!(connection.there(1400) && connection.back(1400));
+        assert!(connection.send(1400) && connection.reply(1400));
         assert_eq!(counted(&nft, "spent").await, 0);
-        assert!(connection.there(1));
+        assert!(connection.send(1));
         assert_eq!(counted(&nft, "spent").await, 1);
     });
 }
@@ -168,11 +168,11 @@ fn dropped_packets_spend_no_budget() {
     on_a_gateway(|network, nft| async move {
         put(&nft, &closed()).await;
         let connection = network.connection(true, 1000);
-        assert!((0..8).all(|_| !connection.there(1400)));
+        assert!((0..8).all(|_| !connection.send(1400)));
         refill(&nft, "").await;
         assert_eq!(counted(&nft, "spent").await, 0);
         put(&nft, &closed()).await;
-        assert!(!connection.there(1));
+        assert!(!connection.send(1));
     });
 }
 
@@ -182,19 +182,19 @@ fn suricatas_bypass_mark_ends_inspection() {
         put(&nft, &inspection()).await;
         let connection = network.connection(true, 1000);
         refill(&nft, "").await;
-        assert!(connection.there(1));
-        // Set the mark as Suricata's verdict does, on one packet in either direction.
+        assert!(connection.send(1));
+        // Set the mark on one packet, like Suricata's verdict.
         refill(&nft, "meta mark set meta mark | 0x40000000").await;
-        assert!(connection.back(1));
+        assert!(connection.reply(1));
         put(&nft, &closed()).await;
-        assert!(connection.there(1) && connection.back(1));
+        assert!(connection.send(1) && connection.reply(1));
         assert_eq!(counted(&nft, "bypassed").await, 1);
         assert_eq!(counted(&nft, "spent").await, 0);
 
-        // The action "always" also applies to a connection that is done.
+        // The action "always" ignores the bypass mark.
         let always = InspectionRules { default: Action::Always, ..closed() };
         assert_eq!(put(&nft, &always).await, Applied::Replaced);
-        assert!(!connection.there(1) && !connection.back(1));
+        assert!(!connection.send(1) && !connection.reply(1));
     });
 }
 
@@ -204,11 +204,11 @@ fn a_policy_matches_the_initiator() {
         let policies = vec![policy(Some("wan0"), Some("lan0"), Action::None)];
         put(&nft, &InspectionRules { policies, ..closed() }).await;
         let outward = network.connection(true, 1000);
-        assert!(!outward.there(1));
+        assert!(!outward.send(1));
         let inward = network.connection(false, 2000);
-        assert!(inward.there(1) && inward.back(1) && inward.there(1));
+        assert!(inward.send(1) && inward.reply(1) && inward.send(1));
         let inward6 = network.connection6(false, 2000);
-        assert!(inward6.there(1) && inward6.back(1));
+        assert!(inward6.send(1) && inward6.reply(1));
     });
 }
 
@@ -222,8 +222,8 @@ fn the_first_matching_policy_applies() {
         ];
         put(&nft, &InspectionRules { policies, default: Action::None, ..closed() }).await;
         let [outward, inward] = [network.connection(true, 1000), network.connection(false, 2000)];
-        assert!(outward.there(1) && outward.back(1));
-        assert!(!inward.there(1));
+        assert!(outward.send(1) && outward.reply(1));
+        assert!(!inward.send(1));
     });
 }
 
@@ -234,16 +234,16 @@ fn an_exempt_host_is_never_inspected() {
         let always = InspectionRules { exempt, default: Action::Always, ..closed() };
         put(&nft, &always).await;
         for connection in [network.connection(true, 1000), network.connection6(false, 1000)] {
-            assert!(connection.there(1) && connection.back(1));
+            assert!(connection.send(1) && connection.reply(1));
         }
         let exempt = vec!["10.2.0.3".parse().unwrap()];
         put(&nft, &InspectionRules { exempt, ..always }).await;
-        assert!(!network.connection(true, 2000).there(1));
+        assert!(!network.connection(true, 2000).send(1));
     });
 }
 
 #[test]
-fn packets_without_a_connection_are_inspected_too() {
+fn untracked_packets_are_inspected() {
     on_a_gateway(|network, nft| async move {
         nft.run(
             "table inet t {\nchain c {\ntype filter hook prerouting priority raw\n\
@@ -254,13 +254,13 @@ fn packets_without_a_connection_are_inspected_too() {
         let policies = vec![policy(Some("wan0"), None, Action::None)];
         put(&nft, &InspectionRules { policies, ..closed() }).await;
         let connection = network.connection(true, 1000);
-        assert!(!connection.there(1));
-        assert!(connection.back(1), "nobody knows that it is an answer");
+        assert!(!connection.send(1));
+        assert!(connection.reply(1), "conntrack does not identify it as a reply");
     });
 }
 
 #[test]
-fn an_expected_connection_is_not_done_because_its_master_is() {
+fn an_expected_connection_does_not_inherit_the_spent_budget() {
     on_a_gateway(|network, nft| async move {
         put(&nft, &InspectionRules { budget_bytes: 1, ..inspection() }).await;
         refill(&nft, "").await;
@@ -272,11 +272,11 @@ fn an_expected_connection_is_not_done_because_its_master_is() {
         .await
         .unwrap();
         let master = network.connection(true, 1000);
-        assert!(master.there(10) && master.back(10) && master.there(10));
+        assert!(master.send(10) && master.reply(10) && master.send(10));
         assert_eq!(counted(&nft, "spent").await, 1);
         put(&nft, &closed()).await;
-        assert!(master.there(10));
-        assert!(!network.connection(false, 2000).there(10));
+        assert!(master.send(10));
+        assert!(!network.connection(false, 2000).send(10));
     });
 }
 
@@ -297,14 +297,14 @@ fn clears_our_mark_bits_and_keeps_others() {
         let free = InspectionRules { default: Action::None, ..inspection() };
         for inspection in [inspection(), free] {
             put(&nft, &inspection).await;
-            assert!(connection.there(1) && connection.back(1));
+            assert!(connection.send(1) && connection.reply(1));
         }
         put(&nft, &inspection()).await;
         refill(&nft, "").await;
-        assert!(connection.there(1));
-        assert_eq!(counted(&nft, "bypassed").await, 0, "a bit from elsewhere says nothing");
+        assert!(connection.send(1));
+        assert_eq!(counted(&nft, "bypassed").await, 0, "other programs' bits are ignored");
         refill(&nft, "meta mark set meta mark | 0x40000000").await;
-        assert!(connection.there(1) && connection.back(1));
+        assert!(connection.send(1) && connection.reply(1));
         let list = ["list", "table", "inet", "t"];
         let listing = Command::new("nft").args(list).output().unwrap();
         let listing = String::from_utf8(listing.stdout).unwrap();
@@ -317,25 +317,25 @@ fn clears_our_mark_bits_and_keeps_others() {
 fn a_queue_without_listener_fails_open_or_closed() {
     on_a_gateway(|network, nft| async move {
         let open = InspectionRules { gate: Gate::Queue, ..inspection() };
-        let applied = apply(&nft, &of(&open), None, &[]).await;
+        let applied = apply(&nft, &plan_for(&open), None, &[]).await;
         if let Err(error) = applied {
-            let words = error.to_string();
-            assert!(words.starts_with("the kernel cannot queue packets"), "{words}");
+            let text = error.to_string();
+            assert!(text.starts_with("the kernel cannot queue packets"), "{text}");
             assert_eq!(read_back(&nft).await, Ok(None));
-            eprintln!("skipped but for that: {words}");
+            eprintln!("skipped but for that: {text}");
             return;
         }
         let connection = network.connection(true, 1000);
-        assert!(connection.there(1) && connection.back(1));
+        assert!(connection.send(1) && connection.reply(1));
         assert_eq!(counted(&nft, "inspected").await, 2);
         let fanout = Queues { first: 3, count: 2, spread: Spread::Fanout };
         assert_eq!(
             put(&nft, &InspectionRules { queues: fanout, ..open.clone() }).await,
             Applied::Gate
         );
-        assert!(connection.there(1));
+        assert!(connection.send(1));
         let fail_closed = InspectionRules { fail_open: false, ..open };
         assert_eq!(put(&nft, &fail_closed).await, Applied::Gate);
-        assert!(!connection.there(1));
+        assert!(!connection.send(1));
     });
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The router's own DNS passes the gate of names.
+//! Checks that the router's own DNS is inspected.
 
 use model::Action;
 use ruleset::{Applied, InspectionRules, Nft};
@@ -12,29 +12,28 @@ fn dns_passes_the_gate_in_both_hooks_and_directions() {
         put(&nft, &inspection()).await;
         let (host, server) = (network.asks_gateway(53), network.gateway_asks(53));
         for connection in [&host, &server] {
-            assert!(connection.there(100) && connection.back(100));
+            assert!(connection.send(100) && connection.reply(100));
         }
         assert_eq!(counted(&nft, "uninspected").await, 4);
         let other = network.asks_gateway(54);
-        assert!(other.there(100) && other.back(100));
+        assert!(other.send(100) && other.reply(100));
         assert_eq!(counted(&nft, "uninspected").await, 4, "not DNS");
-        // Drop the packets, as Suricata might.
         let drop = "flush chain inet fastpath ips_names\nadd rule inet fastpath ips_names drop\n";
         nft.run(drop).await.unwrap();
-        assert!(!host.there(100) && !server.back(100));
-        assert!(other.there(100));
-        assert_eq!(put(&nft, &inspection()).await, Applied::Gate, "that was not ours");
-        assert!(host.there(100) && server.back(100));
+        assert!(!host.send(100) && !server.reply(100));
+        assert!(other.send(100));
+        assert_eq!(put(&nft, &inspection()).await, Applied::Gate, "the drop rule is foreign");
+        assert!(host.send(100) && server.reply(100));
     });
 }
 
-/// The router must be able to download the rules that Suricata needs to start.
+/// The router needs DNS to download the rules that Suricata needs.
 #[test]
 fn dns_passes_a_closed_gate() {
     on_a_gateway(|network, nft| async move {
         put(&nft, &closed()).await;
         for connection in [network.asks_gateway(53), network.gateway_asks(53)] {
-            assert!(connection.there(100) && connection.back(100));
+            assert!(connection.send(100) && connection.reply(100));
         }
         assert_eq!(counted(&nft, "uninspected").await, 4);
         assert_eq!(counted(&nft, "refused").await, 0);
@@ -54,13 +53,13 @@ fn policies_and_exemptions_apply_to_dns() {
         ] {
             put(&nft, &InspectionRules { policies: policies.clone(), ..inspection() }).await;
             for connection in [&host, &server] {
-                assert!(connection.there(100) && connection.back(100));
+                assert!(connection.send(100) && connection.reply(100));
             }
             assert_eq!(counted(&nft, "uninspected").await, packets, "{policies:?}");
         }
         let exempt = vec!["10.1.0.2/32".parse().unwrap(), "10.2.0.2/32".parse().unwrap()];
         put(&nft, &InspectionRules { exempt, ..inspection() }).await;
-        assert!(host.there(100) && host.back(100) && server.there(100) && server.back(100));
+        assert!(host.send(100) && host.reply(100) && server.send(100) && server.reply(100));
         assert_eq!(counted(&nft, "uninspected").await, 0);
     });
 }

@@ -4,8 +4,8 @@
 //! ```text
 //!   left: 10.1.0.2, fd00:1::2 ── lan0 [gateway] wan0 ── 10.2.0.2, fd00:2::2 :right
 //! ```
-//! The gateway is the thread that creates the network; programs started there (`ip`, `nft`) run in
-//! its namespace.
+//! The thread that creates the network is the gateway; the programs that it starts (`ip`, `nft`)
+//! run in its namespace.
 #![expect(unsafe_code, reason = "the test runs in a network namespace of its own")]
 
 use std::fs;
@@ -17,7 +17,7 @@ use std::time::Duration;
 
 type Job = Box<dyn FnOnce() + Send>;
 
-/// A thread in its own network namespace that runs the functions it receives.
+/// A thread in a network namespace that runs the functions it receives.
 pub(crate) struct Host {
     thread: i32,
     jobs: mpsc::Sender<Job>,
@@ -25,13 +25,13 @@ pub(crate) struct Host {
 
 impl Host {
     fn new() -> Self {
-        let (jobs, to_do) = mpsc::channel::<Job>();
-        let (born, thread) = mpsc::channel();
+        let (jobs, received) = mpsc::channel::<Job>();
+        let (started, thread) = mpsc::channel();
         thread::spawn(move || {
-            leave_namespace().unwrap();
+            enter_new_namespace().unwrap();
             // SAFETY: the call takes no pointers.
-            born.send(unsafe { libc::gettid() }).unwrap();
-            for job in to_do {
+            started.send(unsafe { libc::gettid() }).unwrap();
+            for job in received {
                 job();
             }
         });
@@ -48,22 +48,21 @@ impl Host {
     pub(crate) fn socket(&self, address: &str) -> UdpSocket {
         let address: SocketAddr = address.parse().unwrap();
         let socket = self.run(move || UdpSocket::bind(address)).unwrap();
-        // Long enough for a busy machine; only a lost packet takes the whole time.
+        // Generous, because only lost packets take this long.
         socket.set_read_timeout(Some(Duration::from_secs(1))).unwrap();
         socket
     }
 }
 
-/// The two hosts. The gateway is the calling thread.
 pub(crate) struct Network {
     pub(crate) left: Host,
     pub(crate) right: Host,
 }
 
 impl Network {
-    /// Returns `None`, with a message, without the right to create namespaces.
+    /// Prints a message and returns `None` if namespaces cannot be created.
     pub(crate) fn new() -> Option<Self> {
-        if let Err(error) = leave_namespace() {
+        if let Err(error) = enter_new_namespace() {
             eprintln!("skipped: no new network namespace: {error}");
             return None;
         }
@@ -78,7 +77,7 @@ impl Network {
             ip(&format!("addr add 10.{net}.0.1/24 dev {device}"));
             ip(&format!("addr add fd00:{net}::1/64 dev {device} nodad"));
             ip(&format!("link set {device} up"));
-            // A device that has just come up may miss the first solicitation.
+            // A device may miss the first solicitation after it comes up.
             ip(&format!("neigh add fd00:{net}::2 lladdr {theirs} dev {device}"));
             host.run(move || {
                 ip(&format!("addr add 10.{net}.0.2/24 dev eth0"));
@@ -96,7 +95,7 @@ impl Network {
         Some(network)
     }
 
-    /// Opens a connection from left to right or from right to left, with this port at both ends.
+    /// Opens a UDP connection from left to right or back, with this port at both ends.
     pub(crate) fn connection(&self, left_opens: bool, port: u16) -> Connection {
         self.between(left_opens, ["10.1.0.2", "10.2.0.2"], [port; 2])
     }
@@ -113,56 +112,52 @@ impl Network {
 
     /// Opens a connection from left to this port of the gateway.
     pub(crate) fn asks_gateway(&self, port: u16) -> Connection {
-        let other = own_socket(SocketAddr::from(([10, 1, 0, 1], port)));
-        Connection { opener: self.left.socket(&format!("10.1.0.2:40{port}")), other }
+        let responder = own_socket(SocketAddr::from(([10, 1, 0, 1], port)));
+        Connection { initiator: self.left.socket(&format!("10.1.0.2:40{port}")), responder }
     }
 
     /// Opens a connection from the gateway to this port of right.
     pub(crate) fn gateway_asks(&self, port: u16) -> Connection {
-        let opener = own_socket(SocketAddr::from(([10, 2, 0, 1], 4000)));
-        Connection { opener, other: self.right.socket(&format!("10.2.0.2:{port}")) }
+        let initiator = own_socket(SocketAddr::from(([10, 2, 0, 1], 4000)));
+        Connection { initiator, responder: self.right.socket(&format!("10.2.0.2:{port}")) }
     }
 
     fn between(&self, left_opens: bool, hosts: [&str; 2], ports: [u16; 2]) -> Connection {
         let left = self.left.socket(&format!("{}:{}", hosts[0], ports[0]));
         let right = self.right.socket(&format!("{}:{}", hosts[1], ports[1]));
         if left_opens {
-            Connection { opener: left, other: right }
+            Connection { initiator: left, responder: right }
         } else {
-            Connection { opener: right, other: left }
+            Connection { initiator: right, responder: left }
         }
     }
 }
 
-/// Two sockets at the ends of a connection.
 pub(crate) struct Connection {
-    opener: UdpSocket,
-    other: UdpSocket,
+    initiator: UdpSocket,
+    responder: UdpSocket,
 }
 
 impl Connection {
-    /// Returns the address of the initiator.
-    pub(crate) fn opener(&self) -> IpAddr {
-        self.opener.local_addr().unwrap().ip()
+    pub(crate) fn initiator(&self) -> IpAddr {
+        self.initiator.local_addr().unwrap().ip()
     }
 
-    /// Returns addresses and ports of initiator and responder.
     pub(crate) fn ends(&self) -> [SocketAddr; 2] {
-        [&self.opener, &self.other].map(|socket| socket.local_addr().unwrap())
+        [&self.initiator, &self.responder].map(|socket| socket.local_addr().unwrap())
     }
 
-    /// Sends a packet of this size from the initiator. Returns whether it arrives.
-    pub(crate) fn there(&self, bytes: usize) -> bool {
-        pass(&self.opener, &self.other, bytes)
+    /// Sends a packet from the initiator; returns whether it arrives.
+    pub(crate) fn send(&self, bytes: usize) -> bool {
+        pass(&self.initiator, &self.responder, bytes)
     }
 
-    /// Sends a packet from the responder. Returns whether it arrives.
-    pub(crate) fn back(&self, bytes: usize) -> bool {
-        pass(&self.other, &self.opener, bytes)
+    /// Sends a packet from the responder; returns whether it arrives.
+    pub(crate) fn reply(&self, bytes: usize) -> bool {
+        pass(&self.responder, &self.initiator, bytes)
     }
 }
 
-/// Opens a socket of the gateway, which is the calling thread.
 fn own_socket(address: SocketAddr) -> UdpSocket {
     let socket = UdpSocket::bind(address).unwrap();
     socket.set_read_timeout(Some(Duration::from_secs(1))).unwrap();
@@ -183,7 +178,7 @@ fn ip(arguments: &str) {
     assert!(done.success(), "ip {arguments}");
 }
 
-fn leave_namespace() -> std::io::Result<()> {
+fn enter_new_namespace() -> std::io::Result<()> {
     // SAFETY: the call takes no pointers, and only this thread changes its namespace.
     if unsafe { libc::unshare(libc::CLONE_NEWNET) } == 0 {
         Ok(())

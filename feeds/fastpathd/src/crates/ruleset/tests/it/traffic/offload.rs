@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Checks which flows are offloaded, and when. Needs flowtables (the lab's gateway).
+//! Checks which flows are offloaded, and after which packet. Needs flowtables (the lab's gateway).
 
 use std::process::Command;
 
@@ -20,10 +20,10 @@ fn seen() -> u64 {
     packets.unwrap().parse().unwrap()
 }
 
-/// Returns how many of ten packets, five in each direction, reach the forward hook.
+/// Sends five packets in each direction; returns how many reach the forward hook.
 fn seen_of_ten(connection: &network::Connection) -> u64 {
     let before = seen();
-    assert!((0..5).all(|_| connection.there(100) && connection.back(100)));
+    assert!((0..5).all(|_| connection.send(100) && connection.reply(100)));
     seen() - before
 }
 
@@ -49,30 +49,29 @@ fn offloads_only_connections_that_need_no_inspection() {
         let connection = network.connection(true, 1000);
         assert_eq!(seen_of_ten(&connection), 10, "uninspected packets stay on the slow path");
         refill(&nft, "").await;
-        assert_eq!(seen_of_ten(&connection), 10, "inspection goes on");
+        assert_eq!(seen_of_ten(&connection), 10, "inspection continues");
         let excluded = network.connection(true, 3000);
         for connection in [&connection, &excluded] {
-            assert!((0..12).all(|_| connection.there(1000)), "the budget is spent");
+            assert!((0..12).all(|_| connection.send(1000)), "the budget is spent");
         }
         assert_eq!(seen_of_ten(&connection), 0);
         assert_eq!(seen_of_ten(&excluded), 10);
 
-        // A new table empties the flowtable; one packet in each direction adds an active flow
-        // again.
+        // After a new table, one packet in each direction adds an active flow again.
         let always = InspectionRules { default: Action::Always, ..inspection() };
         assert_eq!(put(always).await, Applied::Replaced);
         refill(&nft, "").await;
-        assert_eq!(seen_of_ten(&connection), 10, "always means always");
+        assert_eq!(seen_of_ten(&connection), 10, "action always");
         let free = InspectionRules { default: Action::None, ..closed() };
         assert_eq!(put(free).await, Applied::Replaced);
         assert_eq!(seen_of_ten(&connection), 2);
         let another = network.connection6(false, 2000);
-        assert!(seen_of_ten(&another) < 4, "it is established with its third packet");
+        assert!(seen_of_ten(&another) < 4, "the third packet establishes the flow");
     });
 }
 
 #[test]
-fn the_record_of_an_answer_lasts_until_inspection_ends() {
+fn the_record_of_a_reply_lasts_until_inspection_ends() {
     on_a_gateway(|network, nft| async move {
         nft.run(SEEN).await.unwrap();
         let devices = [candidate("lan0"), candidate("wan0")];
@@ -84,28 +83,28 @@ fn the_record_of_an_answer_lasts_until_inspection_ends() {
         }
         refill(&nft, "").await;
         let connection = network.connection(true, 1000);
-        assert!(connection.there(100) && connection.back(100));
-        // Longer than the timeout of the records, but within the budget.
+        assert!(connection.send(100) && connection.reply(100));
+        // Exceed the timeout of the records, but not the budget.
         for _ in 0..6 {
             std::thread::sleep(std::time::Duration::from_millis(500));
-            assert!(connection.there(100));
+            assert!(connection.send(100));
         }
-        assert!((0..12).all(|_| connection.there(1000)), "the budget is spent");
+        assert!((0..12).all(|_| connection.send(1000)), "the budget is spent");
         let before = seen();
-        assert!((0..5).all(|_| connection.there(100)));
+        assert!((0..5).all(|_| connection.send(100)));
         assert_eq!(seen() - before, 0);
     });
 }
 
 #[test]
-fn exactly_the_first_packets_stay_on_the_slow_path() {
+fn first_packets_stay_on_the_slow_path() {
     on_a_gateway(|network, nft| async move {
         nft.run(SEEN).await.unwrap();
         let text = "config fastpath main\noption slow_packets 8\n\
             config exclude\noption dest_port 3000\noption slow_packets 21\n";
         let (settings, _) = Settings::from_uci(&config::parse_uci(text).unwrap()).unwrap();
         let devices = [candidate("lan0"), candidate("wan0")];
-        // Blocks are in force even without flowtables, so the reason is reported.
+        // With blocks, a kernel without flowtables reports why it lacks them.
         let protection = Protection { inspection: None, blocks: Some(2) };
         let plan = plan(&devices, &settings, &protection);
         if let Applied::WithoutFlowtable { why } = apply(&nft, &plan, None, &[]).await.unwrap() {
@@ -114,7 +113,7 @@ fn exactly_the_first_packets_stay_on_the_slow_path() {
         }
         for (port, packets) in [(1000, 8), (3000, 21)] {
             let (connection, before) = (network.connection(true, port), seen());
-            assert!((0..25).all(|_| connection.there(100) && connection.back(100)));
+            assert!((0..25).all(|_| connection.send(100) && connection.reply(100)));
             assert_eq!(seen() - before, packets, "port {port}");
         }
     });

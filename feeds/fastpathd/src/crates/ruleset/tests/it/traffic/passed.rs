@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! With engine `ebpf`, connection marks show which directions have passed all rules.
+//! Checks the connection marks of passed directions with engine `ebpf`.
 
 use std::process::Command;
 
@@ -8,10 +8,9 @@ use ruleset::{Applied, Nft, NftCommand, Protection, Settings, apply, plan};
 
 use super::on_a_gateway;
 
-/// Bits of both directions.
 const PASSED: u32 = 0x3000_0000;
 
-/// A firewall, and a chain behind all rules that counts packets by their connection's mark.
+/// A firewall, and a last chain that counts packets by connection mark.
 const RULES: &str = "table inet t {
     counter one { }
     counter both { }
@@ -29,8 +28,7 @@ const RULES: &str = "table inet t {
 }
 ";
 
-/// Returns the packets that passed all rules since the last reading, of connections that had passed
-/// in one direction, and in both.
+/// Returns and resets the packets of connections that have passed in one direction, and in both.
 fn counted() -> [u64; 2] {
     ["one", "both"].map(|name| {
         let read = Command::new("nft").args(["reset", "counter", "inet", "t", name]).output();
@@ -53,11 +51,11 @@ fn dropped_packets_do_not_count_as_passed() {
     on_a_gateway(|network, nft| async move {
         put(&nft).await;
         let connection = network.connection(true, 1000);
-        assert!(connection.there(10) && !connection.back(10), "the firewall stops answers");
-        assert!(connection.there(10));
+        assert!(connection.send(10) && !connection.reply(10), "the firewall drops replies");
+        assert!(connection.send(10));
         assert_eq!(counted(), [2, 0]);
-        // After more bytes, the firewall accepts answers.
-        assert!(connection.there(1000) && connection.back(10) && connection.there(10));
+        // The firewall accepts replies after 1000 bytes.
+        assert!(connection.send(1000) && connection.reply(10) && connection.send(10));
         assert_eq!(counted(), [1, 2]);
     });
 }
@@ -67,12 +65,12 @@ fn an_expected_connection_does_not_inherit_passed_from_its_master() {
     on_a_gateway(|network, nft| async move {
         put(&nft).await;
         let master = network.connection(true, 3000);
-        assert!(master.there(10) && master.back(10) && master.there(10));
+        assert!(master.send(10) && master.reply(10) && master.send(10));
         assert_eq!(counted(), [1, 2]);
         let expected = network.connection(false, 2000);
-        assert!(expected.there(10) && expected.there(10));
+        assert!(expected.send(10) && expected.send(10));
         assert_eq!(counted(), [2, 0]);
-        assert!(expected.back(10));
+        assert!(expected.reply(10));
         assert_eq!(counted(), [0, 1]);
     });
 }

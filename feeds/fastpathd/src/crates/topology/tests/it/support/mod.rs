@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Network namespace of a test, and commands for its kernel.
+//! Runs tests and commands in a new network namespace.
 #![expect(unsafe_code, reason = "the test runs in a network namespace of its own")]
 
 use std::future::Future;
@@ -11,7 +11,6 @@ use std::time::Duration;
 
 use topology::{Topology, Watcher};
 
-/// Runs the test on a thread in a new network namespace.
 pub(crate) fn in_namespace<F: Future<Output = ()>>(test: impl FnOnce() -> F + Send + 'static) {
     let ran = thread::spawn(move || {
         // SAFETY: a plain system call; only this thread changes its namespace.
@@ -19,7 +18,7 @@ pub(crate) fn in_namespace<F: Future<Output = ()>>(test: impl FnOnce() -> F + Se
             eprintln!("skipped: no new network namespace: {}", std::io::Error::last_os_error());
             return;
         }
-        // qemu-user reports a missing program only by its status.
+        // Under qemu-user, a missing program is visible only in the exit status.
         if !Command::new("ip").arg("-V").output().is_ok_and(|output| output.status.success()) {
             eprintln!("skipped: no ip command (iproute2)");
             return;
@@ -32,7 +31,6 @@ pub(crate) fn in_namespace<F: Future<Output = ()>>(test: impl FnOnce() -> F + Se
     ran.join().unwrap();
 }
 
-/// Runs lines of `ip -batch`.
 pub(crate) fn ip(lines: &str) {
     let mut child =
         Command::new("ip").args(["-batch", "-"]).stdin(Stdio::piped()).spawn().expect("ip starts");
@@ -40,7 +38,6 @@ pub(crate) fn ip(lines: &str) {
     assert!(child.wait().unwrap().success(), "ip refused: {lines:.200}");
 }
 
-/// Applies changes until the condition holds.
 pub(crate) async fn until(
     watcher: &mut Watcher,
     model: &mut Topology,

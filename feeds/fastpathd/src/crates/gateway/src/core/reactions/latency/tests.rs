@@ -2,7 +2,7 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use ::latency::{IFB, LatencyReason, Left, Plan};
+use ::latency::{IFB, LatencyReason, Plan, Remaining};
 use serde_json::{Value, json};
 use topology::{Change, QueueingDiscipline};
 
@@ -183,7 +183,7 @@ fn a_refused_latency_plan_is_reported_and_retried() {
     let mut core = running();
     core.configuration_read(&on());
     let reason = LatencyReason::NoModule { module: "sch_cake".to_owned() };
-    let failure = Failure { reason, left: Left::Nothing };
+    let failure = Failure { reason, remaining: Remaining::Nothing };
     assert_eq!(jobs(core.latency_done(Err(failure))), []);
     let found = state(&mut core);
     assert_eq!((&found["active"], &found["cause"]["code"]), (&json!(false), &json!("no-module")));
@@ -212,20 +212,20 @@ fn our_cake_filters_do_not_prevent_offloading() {
 #[test]
 fn after_a_failure_the_plan_in_force_matches_the_kernel() {
     let foreign = || LatencyReason::Foreign { device: "wan".to_owned(), kind: "htb".to_owned() };
-    let failed = |left| {
+    let failed = |remaining| {
         let (mut core, _) = in_force();
         let mut values = on();
         values["latency"]["upload"] = "12000".into();
         core.configuration_read(&values);
-        core.latency_done(Err(Failure { reason: foreign(), left }));
+        core.latency_done(Err(Failure { reason: foreign(), remaining }));
         let state = state(&mut core);
         assert_eq!(state["cause"]["code"], "foreign");
         assert_eq!(after(&mut core, 60).len(), 1, "it is retried");
         (state["active"].clone(), core.offload.ebpf().feeds_cake().len())
     };
-    assert_eq!(failed(Left::Nothing), (json!(false), 0));
-    assert_eq!(failed(Left::Before), (json!(true), 2));
-    assert_eq!(failed(Left::Unknown), (json!(false), 0));
+    assert_eq!(failed(Remaining::Nothing), (json!(false), 0));
+    assert_eq!(failed(Remaining::Previous), (json!(true), 2));
+    assert_eq!(failed(Remaining::Unknown), (json!(false), 0));
 }
 
 /// A redirect to an ifb that is down drops packets.
