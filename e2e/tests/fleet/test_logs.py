@@ -34,7 +34,7 @@ class Files(unittest.TestCase):
                             re.MULTILINE)
         self.assertEqual(len(limits), 2)
         source = series.TOP / "feeds/fastpathd/src/crates/fastpathd/src/export/events.rs"
-        after = re.search(r"RELAY_CONNECTED_AFTER: Duration = Duration::from_secs\((\d+)\)",
+        after = re.search(r"RELAY_MIN_DURATION: Duration = Duration::from_secs\((\d+)\)",
                           source.read_text())
         self.assertLess(sum(map(int, limits)), int(after[1]))
 
