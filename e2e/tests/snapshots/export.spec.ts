@@ -89,7 +89,7 @@ test('stalled and inactive collectors are shown as such', async ({ page }) => {
 test('the empty screen explains collectors, and can add one', async ({ page }) => {
   const { checked } = await open(page, withoutCollectors);
   const panel = page.getByRole('region', { name: 'Collectors' });
-  await expect(panel).toContainText('the history of all flows is kept outside this router');
+  await expect(panel).toContainText('stores the history of all flows outside this router');
   await expect(panel.getByRole('table')).toHaveCount(0);
   await page.getByRole('button', { name: 'Add collector' }).click();
   await expect(form(page, 'collector').getByLabel('Name')).toBeFocused();
