@@ -390,8 +390,8 @@ on_labs() {
     labs_end
 }
 
-# user_mode: succeeds if tests can run in user-mode machines, without emulation. Fails with
-# LAB_MACHINE=qemu, with a running lab, or if Debian's archive lacks the kernel's sources.
+# user_mode: builds the user-mode machine, and succeeds if tests can use it. Fails with
+# LAB_MACHINE=qemu, with a running lab, or if a step fails, as without the kernel's sources.
 user_mode() {
     [ "${LAB_MACHINE:-uml}" = uml ] && [ -z "${LAB_RUN-}" ] || return 1
     LAB_MACHINE=uml lab_made && return

@@ -213,3 +213,22 @@ impl Uci {
         self.0.close().await;
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_broken_file_is_read_after_its_own_edit_and_the_firewall_after_an_interfaces() {
+        let read_after = |config: &str, written: &[&str]| {
+            let cause = Cause::default();
+            Broken { config: config.to_owned(), line: 3, cause }.is_read_after(written)
+        };
+        for written in ["firewall", "network", "wireless"] {
+            assert!(read_after("firewall", &["system", written]), "{written}");
+        }
+        assert!(!read_after("firewall", &["dhcp", "system"]));
+        assert!(read_after("dhcp", &["dhcp"]));
+        assert!(!read_after("dhcp", &["network", "wireless", "firewall"]));
+    }
+}

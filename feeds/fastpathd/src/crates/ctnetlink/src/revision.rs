@@ -33,7 +33,8 @@ pub(crate) const HEADER: usize = 4;
 const TABLE: u16 = 1;
 /// `NFTA_SET_ELEM_LIST_SET`.
 const SET: u16 = 2;
-/// Maximum changed sets to compare. Beyond this limit, the change counts as deciding.
+/// Maximum number of changed sets to compare; with more, one of them is assumed to affect
+/// forwarded connections.
 const MAX_SETS: usize = 64;
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

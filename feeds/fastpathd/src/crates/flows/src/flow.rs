@@ -249,9 +249,9 @@ impl Flow {
     /// the connection ends. An event without a mark leaves the mark unchanged.
     pub(crate) fn update(&mut self, entry: &Entry, whole: bool) {
         let ending = entry.tcp_state.is_some_and(|state| state > TcpState::Established);
-        let kept = self.status.0 & (Status::OFFLOAD | Status::HW_OFFLOAD).0;
-        let keep = if whole || ending { 0 } else { kept };
-        self.status = entry.status | Status(keep);
+        let offload = self.status.0 & (Status::OFFLOAD | Status::HW_OFFLOAD).0;
+        let kept = if whole || ending { 0 } else { offload };
+        self.status = entry.status | Status(kept);
         if whole || entry.mark != 0 {
             self.mark = entry.mark;
         }

@@ -359,7 +359,7 @@ impl<'a> Walk<'a> {
     /// Records a drop. Returns true if it acts on packets of offloadable flows: on only some
     /// packets of a flow, or on packets already recorded as passed.
     fn drops(&mut self, path: &Path, rule: &RuleName) -> bool {
-        self.dropped();
+        self.settle_partial_accepts();
         let behind = self.scope.place.is_behind().then_some(rule);
         let Some(rule) = path.varies.as_ref().or(behind).cloned() else { return false };
         self.reaches(path, rule, Acts::Always);
@@ -367,7 +367,7 @@ impl<'a> Walk<'a> {
     }
 
     /// Turns accepts of only some packets into steps, because the others are dropped here.
-    fn dropped(&mut self) {
+    fn settle_partial_accepts(&mut self) {
         for draft in &mut self.drafts {
             if let DraftOutcome::SomeLeave(rule) = &mut draft.outcome {
                 draft.outcome = DraftOutcome::Reaches(std::mem::take(rule), Acts::Always);
