@@ -5,7 +5,7 @@ set -euo pipefail
 CALLED_IN=$PWD
 cd "$(dirname "$(readlink -f "$0")")"
 TOP=$PWD
-# As in the scripts started below, BUILD from the environment must be absolute.
+# BUILD from the environment is used if it is absolute; the scripts below do the same.
 [[ ${BUILD-} == /* ]] || BUILD=$TOP/build
 SRC=$TOP/feeds/fastpathd/src
 # LLVM outlines repeated instructions by default only on ARM. ICF merges equal functions, which the

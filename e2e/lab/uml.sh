@@ -42,7 +42,7 @@ uml_versions() {
     for package in user-mode-linux libc6; do
         uml_apt apt-cache show --no-all-versions "$package" | sed -n "s/^Version: /$package=/p"
     done >"$IMAGES/uml.packages.new"
-    # Other versions of the sources rarely fit; see check_uml.
+    # Sources of another version rarely fit the kernel; see check_uml.
     echo "linux-source-$(cut -d . -f 1,2 <<<"$kernel")=$kernel" >>"$IMAGES/uml.packages.new"
     mv "$IMAGES/uml.packages.new" "$IMAGES/uml.packages"
     cp "$IMAGES/base.stamp" "$IMAGES/uml.asked"

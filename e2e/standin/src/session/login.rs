@@ -118,8 +118,8 @@ fn add_scopes(grants: &mut Grants, scopes: &Map, level: &str) {
     }
 }
 
-/// Verifies a password. An empty hash needs none; otherwise SHA-256 (`$5$`) or SHA-512 (`$6$`).
-/// Other hashes and locked accounts (`*`, `!`) never match.
+/// Verifies a password by SHA-256 (`$5$`) or SHA-512 (`$6$`). An empty hash accepts any password;
+/// an unknown hash or a locked account (`*`, `!`) accepts none.
 #[must_use]
 pub fn password_matches(hash: &str, password: &str) -> bool {
     use sha_crypt::PasswordVerifier;
