@@ -148,6 +148,12 @@ class Play(unittest.TestCase):
             self.assertIn('"section": "lte"', said)
             self.assertNotIn("geheim", said, wrong)
 
+    def test_a_url_with_a_password_is_refused_without_showing_it(self):
+        status, said = self.play("-vvv", fastpath_url="https://root:geheim@192.0.2.1")
+        self.assertEqual(status, 2, said)
+        self.assertIn("url has a name or password", said)
+        self.assertNotIn("geheim", said)
+
     def test_a_misspelt_variable_is_refused(self):
         status, said = self.play(fastpath_wan={"port": "wan", "proto": "dhcp", "vid": 7})
         self.assertNotEqual(status, 0, said)

@@ -268,6 +268,10 @@ def names(section, fields):
 def main():
     module = QuietModule(argument_spec=ARGUMENTS, supports_check_mode=True)
     given = module.params
+    for name in ("url", "confirm_url"):
+        # Messages name the URL.
+        if "@" in (given[name] or ""):
+            module.fail_json(msg=f"{name} has a name or password: use username and password")
     context = tls(given["validate_certs"], given["ca_path"])
 
     def at(url):
