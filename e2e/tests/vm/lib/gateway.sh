@@ -150,7 +150,7 @@ prepare() {
     # Keep the files of an earlier run; its last test may have changed the configuration.
     gw '[ -e /run/e2e/config ] || {
             mkdir -p /run/e2e/etc && cp /etc/config/fastpath /run/e2e/config &&
-                { [ ! -d /sys/module/nf_conntrack_ftp ] || : >/run/e2e/with-ftp; } &&
+                ls /sys/module >/run/e2e/modules &&
                 for name in network firewall dhcp wireless; do
                     [ ! -e "/etc/config/$name" ] || cp "/etc/config/$name" /run/e2e/etc/
                 done
@@ -224,18 +224,21 @@ done
 '
 configuration_back() { gw "$CONFIGURATION_BACK"; }
 
-# Unloads the FTP helper unless the router loads it at boot. Reloading the firewall attaches loaded
+# Unloads helpers unless the router loads them at boot. Reloading the firewall attaches loaded
 # helpers to every zone. OpenWrt's modprobe lacks -r.
 # shellcheck disable=SC2016 # expanded on the gateway
 HELPERS_BACK='
-unload_ftp() {
-    for module in nf_nat_ftp nf_conntrack_ftp; do
-        [ ! -d /sys/module/$module ] || rmmod $module || return
+unload_helpers() {
+    for name in ftp h323 pptp sip tftp; do
+        for module in nf_nat_$name nf_conntrack_$name; do
+            [ ! -d /sys/module/$module ] || grep -qx $module /run/e2e/modules ||
+                rmmod $module || return
+        done
     done
 }
-if [ ! -e /run/e2e/with-ftp ] && ! unload_ftp 2>/dev/null; then
+if ! unload_helpers 2>/dev/null; then
     fw4 stop
-    unload_ftp
+    unload_helpers
     /etc/init.d/firewall restart
 fi
 '
@@ -258,7 +261,7 @@ restore_state() {
         cat /proc/[0-9]*/comm 2>/dev/null | grep -qx fastpathd || /etc/init.d/fastpathd start
         fastpathctl engine flowtable
         find /run/e2e -mindepth 1 -maxdepth 1 ! -name config ! -name etc ! -name files \
-            ! -name inspect ! -name with-ftp -exec rm -rf {} +" 2>&1
+            ! -name inspect ! -name modules -exec rm -rf {} +" 2>&1
     return 0
 }
 

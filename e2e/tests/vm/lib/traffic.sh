@@ -16,8 +16,8 @@ POUR_PORT=9000
 prepare_peers() {
     local file
     peers 'mkdir -p /tmp/e2e'
-    for file in talk pour drink quic exchange ftp flood numbers steady rounds captured openers \
-        reuse pretend; do
+    for file in talk pour drink quic exchange ftp h323 sip pptp flood numbers steady rounds \
+        captured openers reuse pretend; do
         peers "cat >/tmp/e2e/$file && chmod +x /tmp/e2e/$file" <"$VM/peers/$file"
     done
 }

@@ -26,6 +26,7 @@ function defaults(i,    j, key) {
     split("input output forward", key, " ")
     for (j = 1; j <= 3; j++) policy[key[j]] = completed(of(i, key[j], "drop"), "accept reject drop")
     offloading = is_on(i, "flow_offloading")
+    without_helpers = !is_on(i, "auto_helper", "1")
 }
 
 # zone(I): collects the devices that fw4 matches for the zone.
@@ -97,13 +98,14 @@ function port_list(i,    entry, n, j, m, k, port, base) {
 }
 
 # Conntrack helpers whose modules are loaded. Zones without masquerading use all of them unless
-# `auto_helper` is off; `helper` selects them explicitly.
+# `auto_helper` is off in them or in the defaults; `helper` selects them explicitly.
 function helper_chains(    name, part, n, j, i, k, loaded, line, chain, jumps) {
-    # NAME PROTOCOL PORT, limited to helpers of the lab's kernels.
-    n = split("ftp tcp 21,sip udp 5060,tftp udp 69,pptp tcp 1723", name, ",")
+    # NAME PROTOCOL PORT MODULE, limited to helpers of the lab's kernels.
+    n = split("ftp tcp 21 ftp,RAS udp 1719 h323,Q.931 tcp 1720 h323,pptp tcp 1723 pptp," \
+        "sip udp 5060 sip,tftp udp 69 tftp", name, ",")
     for (j = 1; j <= n; j++) {
         split(name[j], part, " ")
-        if (system("test -e " sys "/module/nf_conntrack_" part[1])) continue
+        if (system("test -e " sys "/module/nf_conntrack_" part[4])) continue
         loaded[++k] = name[j]
         print "  ct helper " part[1] " { type \"" part[1] "\" protocol " part[2] "; }"
     }
@@ -128,7 +130,8 @@ function gets_helper(i, name,    named) {
     named = of(i, "helper", "")
     gsub(/\n/, " ", named)
     if (named != "") return index(" " named " ", " " name " ") > 0
-    return is_on(i, "auto_helper", "1") && !is_on(i, "masq") && !is_on(i, "masq6")
+    if (without_helpers || is_on(i, "masq") || is_on(i, "masq6")) return 0
+    return is_on(i, "auto_helper", "1")
 }
 
 function zone_jump(i, chain, direction) {
