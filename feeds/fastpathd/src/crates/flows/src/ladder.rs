@@ -69,7 +69,7 @@ pub type Verdict = (Path, Option<Reason>);
 type Rung = (fn(&Facts<'_>) -> bool, Reason);
 
 /// Conditions that prevent offloading, checked after inspection.
-const KEPT: [Rung; 21] = [
+const KEPT: [Rung; 22] = [
     // Flows are added in the forward hook, which local packets do not pass
     // (`nft_flow_offload_validate`).
     (|flow| flow.local, Reason::Local),
@@ -101,6 +101,8 @@ const KEPT: [Rung; 21] = [
     // which also holds.
     (|flow| sides(flow).any(|side| side.tunnel && !side.held()), Reason::Tunnel),
     (no_device, Reason::NoDevice),
+    // Our rule set returns before `flow add`.
+    (|flow| sides(flow).any(|side| side.encapsulated), Reason::Encapsulated),
     // `nft_dev_fill_forward_path` resolves the path through bridge and VLAN only with a valid
     // neighbour; otherwise packets miss the entry.
     (|flow| sides(flow).any(|side| !side.neighbour), Reason::NoNeighbour),

@@ -28,6 +28,8 @@ pub struct Side {
     pub left_out: bool,
     /// Our rules exclude the layer 3 device, because the flowtable would bypass a configured queue.
     pub shaped: bool,
+    /// Our rules exclude the layer 3 device, because the flowtable cannot read its headers.
+    pub encapsulated: bool,
     /// SQM redirects received packets to an ifb, so that they bypass the flowtable.
     pub redirected: bool,
     /// The driver of the lowest device may offload flows to hardware; true if unknown.

@@ -84,6 +84,9 @@ config::named! {
         NoNeighbour = "no-neighbour",
         /// A side is a tunnel or virtual device that the engine does not support.
         Tunnel = "tunnel",
+        /// A flowtable cannot read the headers of a side: more than two VLAN tags or PPPoE headers,
+        /// or an inner tag of 802.1ad.
+        Encapsulated = "encapsulated",
         /// The kernel encrypts the packets (IPsec by policy).
         Ipsec = "ipsec",
         /// One end is a roaming host, which keeps moving between ports or MACs.

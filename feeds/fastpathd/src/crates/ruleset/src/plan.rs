@@ -38,6 +38,7 @@ config::coded! {
         NotNamed = "not-named", "not among the devices named in the settings";
         Held { hook: String } = "held", "held by eBPF ({hook})";
         Tunnel = "tunnel", "a tunnel, which engine ebpf does not support";
+        Encapsulated = "encapsulated", "the flowtable cannot read its VLAN tags and PPPoE header";
     }
 }
 
@@ -67,6 +68,9 @@ pub struct Plan {
     /// Tunnels outside the flowtable: their flows stay on the slow path, because at most one
     /// direction would be offloaded. Empty after [`plan`].
     pub tunnels: BTreeSet<String>,
+    /// Layer 3 devices with headers that the flowtable cannot read: their flows stay on the slow
+    /// path. Empty after [`plan`].
+    pub encapsulated: BTreeSet<String>,
     /// The router's MAC addresses behind each device: frames to other addresses do not enter the
     /// flowtable. Empty after [`plan`].
     pub own: BTreeMap<String, BTreeSet<String>>,
@@ -131,6 +135,18 @@ impl Plan {
         self.tunnels = devices.into_iter().filter(kept).collect();
     }
 
+    /// Keeps flows over these layer 3 devices on the slow path if packets of one reach the
+    /// flowtable. Items are device and all devices that its packets pass.
+    pub fn encapsulate(&mut self, stacks: impl IntoIterator<Item = (String, BTreeSet<String>)>) {
+        let kept = |(name, stack): &(String, BTreeSet<String>)| {
+            is_device_name(name) && !self.devices.is_disjoint(stack)
+        };
+        self.encapsulated = stacks.into_iter().filter(kept).map(|(name, _)| name).collect();
+        for device in &self.encapsulated {
+            self.decisions.insert(device.clone(), no(PlanReason::Encapsulated.cause()));
+        }
+    }
+
     /// Removes these tunnels from the flowtable, because eBPF forwards the other side of their
     /// flows.
     pub fn without_tunnels(&mut self, devices: impl IntoIterator<Item = String>) {
@@ -185,6 +201,7 @@ pub fn plan(candidates: &[Candidate], settings: &Settings, protection: &Protecti
         left_out: settings.left_out,
         shaped: BTreeSet::new(),
         tunnels: BTreeSet::new(),
+        encapsulated: BTreeSet::new(),
         own: BTreeMap::new(),
         roaming: BTreeSet::new(),
         ipsec: false,

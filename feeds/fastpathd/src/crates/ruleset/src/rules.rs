@@ -163,8 +163,8 @@ fn offload(plan: &Plan, chains: &mut Vec<Chain>) -> Vec<Rule> {
     let mut excludes = Vec::new();
     let (mut notes, mut waits) = (Vec::new(), Vec::new());
     if plan.has_flowtable() {
-        excludes
-            .extend(left_out(plan).chain(tunnels(plan)).chain(shaped(plan)).chain(roaming(plan)));
+        let devices = tunnels(plan).chain(encapsulated(plan)).chain(shaped(plan));
+        excludes.extend(left_out(plan).chain(devices).chain(roaming(plan)));
         excludes.extend(self::excludes(plan, Exclude::is_permanent));
         let (note, ended) = ended::note();
         rules.push(note);
@@ -340,6 +340,10 @@ fn shaped(plan: &Plan) -> impl Iterator<Item = Rule> {
 
 fn tunnels(plan: &Plan) -> impl Iterator<Item = Rule> {
     over(&plan.tunnels, "tunnel: stays on the slow path")
+}
+
+fn encapsulated(plan: &Plan) -> impl Iterator<Item = Rule> {
+    over(&plan.encapsulated, "headers that a flowtable cannot read: stays on the slow path")
 }
 
 /// Excludes packets that enter or leave through these devices.

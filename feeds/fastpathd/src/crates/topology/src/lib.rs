@@ -7,6 +7,7 @@
 
 mod change;
 mod decode;
+mod encapsulation;
 #[cfg(test)]
 mod fixture;
 #[cfg(feature = "fuzz")]

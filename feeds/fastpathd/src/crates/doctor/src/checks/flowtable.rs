@@ -23,6 +23,7 @@ pub(super) const CHECKS: &[Check] = &[
     Check { id: "flowtable-stale", group: GROUP, run: stale },
     Check { id: "flowtable-neighbours", group: GROUP, run: neighbours },
     Check { id: "flowtable-shaped", group: GROUP, run: shaped },
+    Check { id: "flowtable-headers", group: GROUP, run: headers },
     Check { id: "packet-rules", group: GROUP, run: packet_rules },
     Check { id: "policy-routing", group: GROUP, run: policy_routing },
 ];
@@ -299,6 +300,21 @@ fn shaped(facts: &Facts) -> Verdict {
     for link in queued {
         let (name, queue) = (word(link, "name"), word(link, "shaped"));
         finding = finding.saw("shaped", name, queue, "ubus call fastpath topology: links");
+        names.push(name);
+    }
+    Ok(finding.with("devices", names.join(", ")).if_seen())
+}
+
+/// Reports devices with headers that the flowtable cannot read, such as PPPoE in two VLAN tags.
+fn headers(facts: &Facts) -> Verdict {
+    let unread = links(facts)?.iter().filter(|link| link["cause"]["code"] == "encapsulated");
+    let mut finding = Finding::new(Severity::Advice);
+    let mut names = Vec::new();
+    for link in unread {
+        let (name, why) = (word(link, "name"), word(link, "why"));
+        finding = finding
+            .saw("device", name, why, "ubus call fastpath topology: links")
+            .because("link", &link["cause"]);
         names.push(name);
     }
     Ok(finding.with("devices", names.join(", ")).if_seen())

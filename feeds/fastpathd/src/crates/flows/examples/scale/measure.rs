@@ -321,6 +321,7 @@ impl SampleNetwork {
             tunnel: false,
             left_out: false,
             shaped: false,
+            encapsulated: false,
             redirected: false,
             hardware: true,
         };

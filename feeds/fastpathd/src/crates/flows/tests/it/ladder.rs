@@ -188,6 +188,8 @@ fn flows_without_route_neighbour_or_device_are_slow() {
     net.wan.in_flowtable = true;
     net.wan.neighbour = true;
     assert_eq!(climb(&taken(&net.lan, &net.wan)).1, Some(Reason::NotTaken), "a listed tunnel");
+    net.wan.encapsulated = true;
+    assert_eq!(climb(&taken(&net.wan, &net.lan)).1, Some(Reason::Encapsulated), "either side");
 }
 
 #[test]

@@ -15,6 +15,19 @@ use topology::{Name, RouteAnswer, RouteBatch, RouteQuery, SideKind, Topology};
 use crate::network::interfaces::Interface;
 use crate::network::names::Names;
 
+/// Devices of the rules in force.
+#[derive(Debug, Default, Clone, PartialEq, Eq)]
+pub(crate) struct Scope {
+    /// Devices in the flowtable.
+    pub(crate) devices: BTreeSet<String>,
+    /// Kinds of devices that the rules exclude.
+    pub(crate) left_out: LeftOut,
+    /// Layer 3 devices that the rules exclude because of a queue.
+    pub(crate) shaped: BTreeSet<String>,
+    /// Layer 3 devices that the rules exclude because of their headers.
+    pub(crate) encapsulated: BTreeSet<String>,
+}
+
 /// A setter that changes an answer increments the generation, so that the flow table resolves the
 /// sides of its flows again.
 #[derive(Debug, Default)]
@@ -24,14 +37,9 @@ pub(crate) struct NetworkView {
     /// Zones of layer 3 devices; true if the zone leads to the Internet.
     zones: HashMap<String, (Rc<str>, bool)>,
     names: Names,
-    /// Devices in the flowtable in force.
-    devices: BTreeSet<String>,
+    scope: Scope,
     /// Devices with one of our eBPF programs.
     programs: BTreeSet<String>,
-    /// Kinds of devices that the rules in force exclude.
-    left_out: LeftOut,
-    /// Layer 3 devices that the rules in force exclude because of a queue.
-    shaped: BTreeSet<String>,
     /// Devices of the flowtable with a driver that may forward flows; `None` if that is unknown.
     hardware: Option<BTreeSet<String>>,
     generation: u64,
@@ -81,17 +89,9 @@ impl NetworkView {
         }
     }
 
-    /// Sets the devices of the rules in force: in the flowtable, and excluded above it.
-    pub(crate) fn set_devices(
-        &mut self,
-        devices: BTreeSet<String>,
-        left_out: LeftOut,
-        shaped: BTreeSet<String>,
-    ) {
-        if devices != self.devices || left_out != self.left_out || shaped != self.shaped {
-            self.devices = devices;
-            self.left_out = left_out;
-            self.shaped = shaped;
+    pub(crate) fn set_scope(&mut self, scope: Scope) {
+        if scope != self.scope {
+            self.scope = scope;
             self.generation += 1;
         }
     }
@@ -119,7 +119,7 @@ impl NetworkView {
     }
 
     pub(crate) fn devices(&self) -> &BTreeSet<String> {
-        &self.devices
+        &self.scope.devices
     }
 
     /// Returns the zone of a device, and true if it leads to the Internet; empty without a zone.
@@ -147,19 +147,21 @@ impl Network for NetworkView {
         let side = self.topology.side(address, next_hop)?;
         let port = side.port.as_ref();
         let (zone, outer) = self.zone(&side.device);
+        let Scope { devices, left_out, shaped, encapsulated } = &self.scope;
         Some(Side {
             zone,
             outer,
-            in_flowtable: port.is_some_and(|p| self.devices.contains(&**p)),
+            in_flowtable: port.is_some_and(|p| devices.contains(&**p)),
             in_ebpf: port.is_some_and(|p| self.programs.contains(&**p)),
             port: port.map(|p| self.intern(p)).unwrap_or_default(),
             device: self.intern(&side.device),
             vlan: side.vlan,
             neighbour: side.neighbour,
             tunnel: side.kind == SideKind::Tunnel,
-            left_out: (self.left_out.vlan && side.tagged)
-                || (self.left_out.pppoe && side.kind == SideKind::Pppoe),
-            shaped: self.shaped.contains(&*side.device),
+            left_out: (left_out.vlan && side.tagged)
+                || (left_out.pppoe && side.kind == SideKind::Pppoe),
+            shaped: shaped.contains(&*side.device),
+            encapsulated: encapsulated.contains(&*side.device),
             redirected: port.is_some_and(|p| self.topology.is_redirected(p)),
             hardware: self.hardware.as_ref().is_none_or(|able| match port {
                 Some(port) => able.contains(&**port),
@@ -192,10 +194,10 @@ mod tests {
     #[test]
     fn only_a_changed_value_increments_the_generation() {
         let mut view = NetworkView::default();
-        let devices = BTreeSet::from(["wan".to_owned()]);
-        view.set_devices(devices.clone(), LeftOut::default(), BTreeSet::new());
+        let scope = Scope { devices: BTreeSet::from(["wan".to_owned()]), ..Scope::default() };
+        view.set_scope(scope.clone());
         let generation = view.generation();
-        view.set_devices(devices, LeftOut::default(), BTreeSet::new());
+        view.set_scope(scope);
         view.set_names(Names::default());
         view.set_interfaces(Vec::new());
         assert_eq!(view.generation(), generation);

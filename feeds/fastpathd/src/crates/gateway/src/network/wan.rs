@@ -16,6 +16,8 @@ pub(crate) struct Wan {
     pub(crate) port: String,
     pub(crate) proto: String,
     pub(crate) vlan: u16,
+    #[serde(skip_serializing_if = "is_zero")]
+    pub(crate) inner_vlan: u16,
     pub(crate) up: bool,
     pub(crate) carrier: bool,
     pub(crate) hindrance: Hindrance,
@@ -126,7 +128,7 @@ fn wan(interface: &Interface, topology: &Topology, rates: &NetMeter, seen_ms: u6
         // The layer 3 device is missing while a session is down.
         topology.link_named(&interface.lower)
     });
-    let (port, vlan) = below.map(|link| descend(link, topology)).unwrap_or_default();
+    let (port, [vlan, inner_vlan]) = below.map(|link| descend(link, topology)).unwrap_or_default();
     let rate = rates.rate(&port);
     // The kernel reports a removed device before netifd does.
     let device = topology.link_named(&interface.device);
@@ -147,18 +149,24 @@ fn wan(interface: &Interface, topology: &Topology, rates: &NetMeter, seen_ms: u6
         tx_bps: rate.tx_bps,
         port,
         vlan,
+        inner_vlan,
         up,
     }
 }
 
-/// Returns the lowest device under `link`, and the outermost VLAN tag above it.
-fn descend(link: &Link, topology: &Topology) -> (String, u16) {
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde's interface")]
+fn is_zero(number: &u16) -> bool {
+    *number == 0
+}
+
+/// Returns the lowest device under `link`, and the two outermost VLAN tags above it.
+fn descend(link: &Link, topology: &Topology) -> (String, [u16; 2]) {
     let mut at = link;
-    let mut vlan = 0;
+    let mut vlans = [0; 2];
     // Limited, so that a loop in an inconsistent topology cannot cause a hang.
     for _ in 0..8 {
         if let LinkKind::Vlan { id, .. } = at.kind {
-            vlan = id;
+            vlans = [id, vlans[0]];
         }
         let is_stacked = matches!(at.kind, LinkKind::Vlan { .. } | LinkKind::Ppp);
         match topology.lower(at.index).filter(|_| is_stacked) {
@@ -166,5 +174,5 @@ fn descend(link: &Link, topology: &Topology) -> (String, u16) {
             None => break,
         }
     }
-    (at.name.to_string(), vlan)
+    (at.name.to_string(), vlans)
 }

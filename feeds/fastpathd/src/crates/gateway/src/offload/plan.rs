@@ -5,9 +5,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use flows::EngineState;
 use model::{Engine, PacketChain};
-use ruleset::{LeftOut, Plan};
+use ruleset::Plan;
 use topology::Topology;
 
+use crate::network::view::Scope;
 use crate::offload::ebpf::AttachRequest;
 use crate::offload::flowtable::Source;
 use crate::offload::programs::Program;
@@ -70,9 +71,8 @@ impl State {
         self.flowtable.verify_soon();
     }
 
-    /// Returns the engine in force, and the scope of its rules: the flowtable's devices, and
-    /// excluded devices above them.
-    pub(crate) fn engine(&self) -> (EngineState, BTreeSet<String>, LeftOut, BTreeSet<String>) {
+    /// Returns the engine in force and the scope of its rules.
+    pub(crate) fn engine(&self) -> (EngineState, Scope) {
         match self.flowtable.in_force() {
             Some(plan) if plan.engine != Engine::Off => {
                 let engine = EngineState {
@@ -84,7 +84,13 @@ impl State {
                     packet_chains: plan.packet_chains.clone(),
                     unread: plan.unread || self.foreign.unread(),
                 };
-                (engine, plan.devices.clone(), plan.left_out, plan.shaped.clone())
+                let scope = Scope {
+                    devices: plan.devices.clone(),
+                    left_out: plan.left_out,
+                    shaped: plan.shaped.clone(),
+                    encapsulated: plan.encapsulated.clone(),
+                };
+                (engine, scope)
             }
             Some(_) | None => Default::default(),
         }

@@ -10,6 +10,7 @@
 //!   `gate open`);
 //! * `shaped`: layer 3 devices with queues;
 //! * `tunnels`: tunnel devices;
+//! * `encapsulated`: devices with headers that a flowtable cannot read, as `DEVICE BELOW…`;
 //! * `foreign`: rules of other programs, as cases of `tests/foreign/cases.json`;
 //! * `own`: the router's addresses as `DEVICE MAC…`;
 //! * `roaming`: addresses of roaming hosts;
@@ -188,11 +189,13 @@ fn rules(golden: &Golden) -> String {
     plan.shape(shaped.into_iter().map(|words| words[0].to_owned()));
     let tunnels = lines(golden, "tunnels").unwrap_or_default();
     plan.tunnel(tunnels.into_iter().map(|words| words[0].to_owned()));
+    let encapsulated = lines(golden, "encapsulated").unwrap_or_default();
+    let words = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect();
+    plan.encapsulate(encapsulated.iter().map(|line| (line[0].to_owned(), words(&line[1..]))));
     let cases = lines(golden, "foreign").unwrap_or_default();
     plan.packet_chains = cases.into_iter().flat_map(|words| foreign(&words.join(" "))).collect();
     let own = lines(golden, "own").unwrap_or_default();
-    let macs = |words: &[&str]| words.iter().map(|mac| (*mac).to_owned()).collect();
-    plan.address(own.iter().map(|words| (words[0].to_owned(), macs(&words[1..]))));
+    plan.address(own.iter().map(|line| (line[0].to_owned(), words(&line[1..]))));
     let roaming = lines(golden, "roaming").unwrap_or_default();
     plan.roaming = roaming.iter().map(|words| words[0].parse().unwrap()).collect();
     plan.ipsec = golden.parts.contains_key("ipsec");

@@ -262,6 +262,16 @@ fn names_devices_with_shaping_that_offload_would_bypass() {
 }
 
 #[test]
+fn names_devices_with_headers_that_the_flowtable_cannot_read() {
+    let mut tagged = topology();
+    let name = tagged["links"][0]["name"].clone();
+    tagged["links"][0]["cause"] = json!({"code": "encapsulated", "params": {}});
+    let finding = only(router(&status(), &tagged), "flowtable-headers");
+    assert_eq!((finding.severity, &finding.params["devices"]), (Severity::Advice, &name));
+    assert_texts("flowtable-headers", &finding);
+}
+
+#[test]
 fn names_per_packet_rules_without_their_handle() {
     let mut ruled = status();
     ruled["engine"]["packet_rules"] =

@@ -41,6 +41,7 @@ pub(crate) fn side(device: &str, vlan: u16, zone: &str, port: &str) -> Side {
         tunnel: false,
         left_out: false,
         shaped: false,
+        encapsulated: false,
         redirected: false,
         hardware: true,
     }

@@ -33,6 +33,10 @@ impl Core {
         let programs = self.offload.request_programs(&mut plan, settings.hook, listed);
         effects.extend(programs.map(AnyEffect::from));
         plan.tunnel(tunnels);
+        let encapsulated = topology.encapsulated().into_iter();
+        plan.encapsulate(
+            encapsulated.map(|(top, stack)| (top.to_string(), texts(stack).collect())),
+        );
         self.offload.verify_recreated(&plan, topology);
         plan.packet_chains = self.offload.packet_chains(&plan, topology);
         plan.unread = plan.engine != Engine::Off && self.offload.rules_unread();

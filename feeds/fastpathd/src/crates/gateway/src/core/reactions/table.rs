@@ -137,8 +137,8 @@ impl Core {
 
     /// Reports the engine in force to the flow table.
     pub(super) fn engine_changed(&mut self) {
-        let (engine, devices, left_out, shaped) = self.offload.engine();
-        self.network.view_mut().set_devices(devices, left_out, shaped);
+        let (engine, scope) = self.offload.engine();
+        self.network.view_mut().set_scope(scope);
         self.conntrack.flows_mut().engine(engine, self.now);
         self.inspection_changed();
     }

@@ -14,6 +14,7 @@ fn plan(engine: Engine, devices: &[&str]) -> Plan {
         slow_packets: 0,
         shaped: BTreeSet::new(),
         tunnels: BTreeSet::new(),
+        encapsulated: BTreeSet::new(),
         unread: false,
         packet_chains: Vec::new(),
         own: BTreeMap::new(),

@@ -71,6 +71,7 @@ fn side(end: SocketAddr) -> Side {
         tunnel: false,
         left_out: false,
         shaped: false,
+        encapsulated: false,
         redirected: false,
         hardware: true,
     }
