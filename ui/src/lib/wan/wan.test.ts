@@ -3,7 +3,7 @@ import { beforeEach, expect, it } from 'vitest';
 import { Router } from '../form/change.svelte';
 import { Draft } from '../form/draft.svelte';
 import { MASK, text, type Section } from '../form/sections';
-import { about, isJumbo, lineOf, portsOf, setJumbo, setLine, wansOf } from './wan';
+import { about, isJumbo, labelOf, lineOf, portsOf, setJumbo, setLine, wansOf } from './wan';
 
 const section = (name: string, type: string, values: Section['values']): Section => ({
   section: name,
@@ -67,6 +67,25 @@ it('raises and restores the MTU of port and VLAN for baby jumbo frames', () => {
   });
   setJumbo(draft, 'wan', false);
   expect(isJumbo(draft, 'wan')).toBe(false);
+});
+
+it('keeps the outer tag of a WAN with two', () => {
+  draft.add('network', 'device', { name: 'isp', type: '8021ad', ifname: 'wan', vid: '100' });
+  draft.set('network', 'cfg02', { name: 'isp.35', ifname: 'isp' });
+  draft.set('network', 'wan', { device: 'isp.35' });
+  expect(lineOf(draft, 'wan')).toEqual({ port: 'isp', vid: '35' });
+  expect(portsOf(draft, ['wan', 'isp', 'sfp'], 'wan')).toEqual(['isp', 'wan', 'sfp']);
+  expect(['isp', 'sfp'].map((port) => labelOf(draft, port))).toEqual([
+    'isp (VLAN 100, wan)',
+    'sfp',
+  ]);
+  setLine(draft, 'wan', 'isp', '7');
+  expect(text(draft.get('network', 'wan'), 'device')).toBe('isp.7');
+  setJumbo(draft, 'wan', true);
+  const wide = draft.all('network', 'device').filter((each) => text(each, 'mtu') === '1508');
+  expect(wide.map((each) => text(each, 'name')).sort()).toEqual(['isp', 'isp.7', 'wan']);
+  setLine(draft, 'wan', 'isp', '');
+  expect(lineOf(draft, 'wan')).toEqual({ port: 'wan', vid: '100' });
 });
 
 it('never sends an unedited password', () => {

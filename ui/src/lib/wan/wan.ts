@@ -43,13 +43,22 @@ export function wansOf(draft: Draft): string[] {
   return real.length > 0 ? real : draft.get('network', 'wan') ? ['wan'] : [];
 }
 
-/** Returns port and VLAN of a WAN, such as `wan` and `35` of `wan.35`. */
-export function lineOf(draft: Draft, name: string): { port: string; vid: string } {
-  const device = text(draft.get('network', name), 'device');
-  const described = deviceOf(draft, device);
-  if (text(described, 'type') === '8021q') {
-    return { port: text(described, 'ifname'), vid: text(described, 'vid') };
-  }
+interface Line {
+  port: string;
+  vid: string;
+}
+
+/**
+ * Returns port and VLAN of a WAN, such as `wan` and `35` of `wan.35`. With QinQ, the port is the
+ * device of the outer tag.
+ */
+export function lineOf(draft: Draft, name: string): Line {
+  return lineOfDevice(draft, text(draft.get('network', name), 'device'));
+}
+
+function lineOfDevice(draft: Draft, device: string): Line {
+  const described = vlanOf(draft, device);
+  if (described) return { port: text(described, 'ifname'), vid: text(described, 'vid') };
   const [, port = device, vid = ''] = /^(.+)\.(\d+)$/.exec(device) ?? [];
   return { port, vid };
 }
@@ -57,15 +66,20 @@ export function lineOf(draft: Draft, name: string): { port: string; vid: string 
 const deviceOf = (draft: Draft, name: string) =>
   draft.all('network', 'device').find((each) => text(each, 'name') === name);
 
+/** Returns the section of a VLAN device. */
+function vlanOf(draft: Draft, name: string) {
+  const found = deviceOf(draft, name);
+  return ['8021q', '8021ad'].includes(text(found, 'type')) ? found : undefined;
+}
+
 /** Sets port and VLAN. netifd creates `wan.35` from its name. */
 export function setLine(draft: Draft, name: string, port: string, vid: string): void {
   const old = text(draft.get('network', name), 'device');
-  const described = deviceOf(draft, old);
+  const described = vlanOf(draft, old);
   const device = vid ? `${port}.${vid}` : port;
-  if (described && text(described, 'type') === '8021q') {
-    if (vid) draft.set('network', described.section, { name: device, ifname: port, vid });
-    else draft.remove('network', described.section);
-  }
+  if (described && vid) {
+    draft.set('network', described.section, { name: device, ifname: port, vid });
+  } else if (described) draft.remove('network', described.section);
   draft.set('network', name, { device });
 }
 
@@ -75,11 +89,23 @@ export function portsOf(draft: Draft, known: readonly string[], name: string): s
   return [...new Set([lineOf(draft, name).port, ...free])].filter(Boolean);
 }
 
-/** Returns the devices below a PPPoE session: the port and its VLAN device. */
+/** Returns the port as shown, with its VLAN and its own port if it has an outer tag. */
+export function labelOf(draft: Draft, device: string): string {
+  const { port, vid } = lineOfDevice(draft, device);
+  return vid ? `${device} (VLAN ${vid}, ${port})` : device;
+}
+
+/** Returns the devices below a PPPoE session: the port and its VLAN devices, lowest first. */
 function below(draft: Draft, name: string): string[] {
-  const { port, vid } = lineOf(draft, name);
-  const device = text(draft.get('network', name), 'device');
-  return vid ? [port, device] : [port];
+  const found: string[] = [];
+  let device = text(draft.get('network', name), 'device');
+  // A loop in the configuration must not hang the page.
+  while (device && !found.includes(device)) {
+    found.unshift(device);
+    const { port, vid } = lineOfDevice(draft, device);
+    device = vid ? port : '';
+  }
+  return found;
 }
 
 /** Reports whether PPPoE has an MTU of 1500, which needs baby jumbo frames (RFC 4638). */
