@@ -62,6 +62,7 @@ function gateway(): Topology {
       { name: 'lan', zone: 'lan', device: 'br-lan.10', proto: 'static', up: true },
     ],
     policies: [],
+    bridge_flowtable: 'no',
     roaming: [],
     hosts: Array.from({ length: 6 }, (_, i) => ({
       address: `10.10.10.${i + 2}`,
@@ -205,6 +206,7 @@ describe('layout', () => {
       interfaces: [],
       hosts: [],
       policies: [],
+      bridge_flowtable: '' as const,
       roaming: [],
     };
     const empty = { generation: 0, ...none };
