@@ -28,8 +28,8 @@ const TUNNELS: [&str; 17] = [
 /// sends through the tunnel device. Measured on Linux 6.12, in both directions.
 const LISTED_TUNNELS: [&str; 6] = ["gre", "gretap", "ip6tnl", "ipip", "sit", "wireguard"];
 
-/// Devices that combine several links. The receive handler of a member passes frames to the combined
-/// device, whose ingress hook runs in addition to the member's.
+/// Devices that combine several links. The receive handler of a member passes frames to the
+/// combined device, whose ingress hook runs in addition to the member's.
 const AGGREGATES: [&str; 2] = ["bond", "team"];
 
 const ETHERNET: u16 = libc::ARPHRD_ETHER;
