@@ -38,6 +38,7 @@ test('shows the VLAN membership of each port', async ({ page }) => {
   }
   await expect(cells('lan2').nth(0)).toContainText('not a member');
   await expect(cells('lan2').nth(1)).toHaveText(/^\s*tagged\s*$/);
+  await expect(page.getByText('this kernel has no flowtable for bridges')).toBeVisible();
 });
 
 test('a new port is drawn without a reload', async ({ page, router }) => {

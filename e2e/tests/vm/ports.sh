@@ -63,3 +63,17 @@ test_a_port_works_again_after_being_switched_off() {
     soon 5 planned lan3
     soon 10 h11 ping -c 1 -W 1 10.10.10.1
 }
+
+# A kernel without any flowtable would say the same, so check the other family first.
+test_the_kernels_answer_about_flowtables_of_bridges_is_shown() {
+    local wanted=yes
+    accepts_flowtable inet || fail "this kernel has no flowtables"
+    accepts_flowtable bridge || wanted=no
+    soon 5 says ".bridge_flowtable == \"$wanted\"" topology
+    note "flowtables of bridges: $wanted"
+}
+accepts_flowtable() {
+    gw nft -c -f - <<<"table $1 e2e {
+        flowtable ft { hook ingress priority 0; devices = { lo }; }
+    }"
+}

@@ -9,7 +9,8 @@ export type Term = Explained<MessageKey>;
 
 export const terms: readonly Term[] = [
   ...(['flow', 'flowtable', 'hardware', 'ebpf', 'conntrack', 'helper', 'budget'] as const),
-  ...(['bridge', 'vlan', 'pvid', 'tagged', 'zone', 'port-forward', 'masquerade'] as const),
+  ...(['bridge', 'bridging', 'vlan', 'pvid', 'tagged', 'zone', 'port-forward'] as const),
+  ...(['masquerade'] as const),
   ...(['pppoe', 'mtu', 'offload', 'gro', 'irq', 'rps', 'softirq', 'nfqueue'] as const),
   ...(['ipfix', 'prometheus'] as const),
 ];

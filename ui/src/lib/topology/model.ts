@@ -15,10 +15,17 @@ export function vlansOfBridge(bridge: Bridge): number[] {
 }
 
 /** Reasons of devices whose ports, not they themselves, are in the fast path. */
-const THROUGH = ['bridge', 'vlan', 'ppp', 'member'];
+const THROUGH = ['bridge', 'vlan', 'ppp', 'conduit'];
 
 export const isThroughPort = ({ cause }: Pick<Link, 'cause'>): boolean =>
   THROUGH.includes(cause.code);
+
+/** Returns the ports of cards and switches. */
+export function portsOf(topology: Topology): Link[] {
+  return topology.links.filter(
+    ({ kind, cause }) => ['ethernet', 'dsa'].includes(kind) && cause.code !== 'conduit',
+  );
+}
 
 export function chainOf(topology: Topology, name: string): Link[] {
   const chain: Link[] = [];
@@ -51,6 +58,7 @@ export function networksOf(topology: Topology, wanPorts: readonly string[] = [])
   const carriers = new Set(topology.links.map((link) => link.lower));
   return topology.links
     .filter((link) => link.kind !== 'loopback' && link.kind !== 'bridge' && link.master === '')
+    .filter((link) => link.cause.code !== 'conduit')
     .filter((link) => routedAddresses(link).length > 0 || !carriers.has(link.name))
     .concat(
       topology.links.filter((link) => link.kind === 'bridge' && routedAddresses(link).length > 0),

@@ -2,7 +2,16 @@
 import { describe, expect, it } from 'vitest';
 import type { EngineState, Link, Topology } from '../api/types';
 import { layOut, type Box, type Messages } from './layout';
-import { chainOf, heldBy, isThroughPort, membership, networksOf, stateOf, vlansOf } from './model';
+import {
+  chainOf,
+  heldBy,
+  isThroughPort,
+  membership,
+  networksOf,
+  portsOf,
+  stateOf,
+  vlansOf,
+} from './model';
 
 const messages: Messages = {
   internet: 'Internet',
@@ -53,6 +62,7 @@ function gateway(): Topology {
       { name: 'lan', zone: 'lan', device: 'br-lan.10', proto: 'static', up: true },
     ],
     policies: [],
+    bridge_flowtable: 'no',
     roaming: [],
     hosts: Array.from({ length: 6 }, (_, i) => ({
       address: `10.10.10.${i + 2}`,
@@ -90,6 +100,14 @@ describe('model', () => {
       ['br-lan.20', false],
       ['pppoe-wan', true],
     ]);
+  });
+
+  it('draws and counts the ports of a switch, and not its conduit', () => {
+    const switched = gateway();
+    switched.links.push(link('eth0', 'ethernet', { cause: { ...cause, code: 'conduit' } }));
+    switched.links.push(link('lan4', 'dsa', { master: 'br-lan' }));
+    expect(portsOf(switched).map((each) => each.name)).toEqual(['lan1', 'lan2', 'wan', 'lan4']);
+    expect(networksOf(switched).map((each) => each.device)).not.toContain('eth0');
   });
 
   it('keeps the uplink’s place while PPPoE is down', () => {
@@ -188,6 +206,7 @@ describe('layout', () => {
       interfaces: [],
       hosts: [],
       policies: [],
+      bridge_flowtable: '' as const,
       roaming: [],
     };
     const empty = { generation: 0, ...none };
@@ -195,8 +214,8 @@ describe('layout', () => {
   });
 });
 
-it('includes VLANs and PPPoE in the fast path through their port, but not loopback', () => {
+it('includes VLANs, PPPoE and conduits in the fast path through ports, but not loopback', () => {
   const of = (code: string) => isThroughPort({ cause: { ...cause, code } as Link['cause'] });
-  expect(['vlan', 'ppp', 'bridge', 'member'].map(of)).toEqual([true, true, true, true]);
-  expect(['loopback', 'ppp-unknown', 'unused', 'engine-off'].map(of)).not.toContain(true);
+  expect(['vlan', 'ppp', 'bridge', 'conduit'].map(of)).toEqual([true, true, true, true]);
+  expect(['loopback', 'member', 'ppp-unknown', 'unused', 'engine-off'].map(of)).not.toContain(true);
 });

@@ -13,7 +13,8 @@ use crate::in_force::InForce;
 use crate::nft::{NOT_THERE, Nft, NftError};
 use crate::plan::Plan;
 use crate::render::{
-    render, render_devices, render_gate, render_probe, render_queue_probe, render_remove,
+    render, render_bridge_probe, render_devices, render_gate, render_probe, render_queue_probe,
+    render_remove,
 };
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -197,6 +198,18 @@ async fn change_devices(nft: &impl Nft, plan: &Plan, have: &InForce) -> Result<b
         return Ok(false);
     }
     Ok(read_back(nft).await?.is_some_and(|have| have.matches(plan)))
+}
+
+/// Returns whether the kernel has flowtables for bridged packets. `None` if it has no flowtables at
+/// all, or if nft fails.
+pub async fn has_bridge_flowtable(nft: &impl Nft) -> Option<bool> {
+    match nft.check(&render_bridge_probe()).await {
+        Ok(()) => Some(true),
+        Err(NftError::Refused(_)) => {
+            nft.check(&render_probe("lo", false)).await.is_ok().then_some(false)
+        }
+        Err(_) => None,
+    }
 }
 
 async fn is_missing(nft: &impl Nft, probe: &str) -> bool {

@@ -101,6 +101,7 @@ pub(crate) struct FakeNft {
     pub(crate) machine: RefCell<BTreeSet<String>>,
     pub(crate) without_flowtables: Cell<bool>,
     pub(crate) without_queues: Cell<bool>,
+    pub(crate) has_bridge_flowtables: Cell<bool>,
     /// Runs to refuse after a successful check.
     pub(crate) refuse_runs: Cell<usize>,
     /// Runs that lose the last rule.
@@ -158,6 +159,9 @@ impl FakeNft {
         for line in script.lines().map(str::trim) {
             match line.split(' ').collect::<Vec<_>>().as_slice() {
                 ["delete", "table", ..] => table = None,
+                ["table", "bridge", ..] if !self.has_bridge_flowtables.get() => {
+                    return refused(NOT_THERE);
+                }
                 ["add", "table", ..] => table = table.or_else(|| Some(Table::default())),
                 ["table", ..] => {
                     verb = "add";

@@ -23,7 +23,7 @@ mod render;
 mod rules;
 mod settings;
 
-pub use apply::{Applied, ApplyError, apply, read_back, remove, renew};
+pub use apply::{Applied, ApplyError, apply, has_bridge_flowtable, read_back, remove, renew};
 pub use block::{BlockElement, BlockError, block, release};
 pub use foreign::{ForeignRules, Surroundings};
 pub use in_force::{Counter, InForce};

@@ -129,6 +129,12 @@ pub(crate) fn render_probe(device: &str, hardware: bool) -> String {
     format!("table inet fastpath_probe {{\n\tflowtable ft {{\n{body}\t}}\n}}\n")
 }
 
+/// Renders a separate table of family bridge with only a flowtable, to check whether the kernel has
+/// such flowtables.
+pub(crate) fn render_bridge_probe() -> String {
+    render_probe("lo", false).replacen("inet", "bridge", 1)
+}
+
 /// Renders a separate table with only a queue, to check whether the kernel supports queues.
 pub(crate) fn render_queue_probe() -> String {
     "table inet fastpath_probe {\n\tchain c {\n\t\tqueue to 0\n\t}\n}\n".to_owned()

@@ -28,15 +28,29 @@ const TUNNELS: [&str; 17] = [
 /// sends through the tunnel device. Measured on Linux 6.12, in both directions.
 const LISTED_TUNNELS: [&str; 6] = ["gre", "gretap", "ip6tnl", "ipip", "sit", "wireguard"];
 
+/// Devices that combine several links. The receive handler of a member passes frames to the
+/// combined device, whose ingress hook runs in addition to the member's.
+const AGGREGATES: [&str; 2] = ["bond", "team"];
+
 const ETHERNET: u16 = libc::ARPHRD_ETHER;
 
 /// Returns whether the device is an Ethernet port, real or virtual, that a flowtable can hook.
 pub(crate) fn is_port(link: &Link) -> bool {
     match &link.kind {
         LinkKind::Ethernet => link.hardware == ETHERNET,
-        LinkKind::Other(kind) => link.hardware == ETHERNET && !TUNNELS.contains(&&**kind),
+        LinkKind::Other(kind) => {
+            link.hardware == ETHERNET && !TUNNELS.contains(&&**kind) && &**kind != "vrf"
+        }
         _ => false,
     }
+}
+
+pub(crate) fn is_aggregate(link: &Link) -> bool {
+    matches!(&link.kind, LinkKind::Other(kind) if AGGREGATES.contains(&&**kind))
+}
+
+pub(crate) fn is_switch_port(link: &Link) -> bool {
+    matches!(&link.kind, LinkKind::Other(kind) if &**kind == "dsa")
 }
 
 pub(crate) fn is_listed_tunnel(link: &Link) -> bool {

@@ -5,14 +5,15 @@
 //! A flowtable hooks the ingress of a device. Packets enter through the lowest device of a path,
 //! and the kernel resolves the egress of a flow down to the lowest device, so a listed bridge, VLAN
 //! device or ppp device would see no packets. A tunnel is the lowest device of the packets inside
-//! it.
+//! it, a bond of the packets of its members, and a port of a DSA switch of those that the conduit
+//! receives with its tag.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 
 use config::Cause;
 
-use crate::link_kind::{is_listed_tunnel, is_port};
+use crate::link_kind::{is_aggregate, is_listed_tunnel, is_port, is_switch_port};
 use crate::model::Topology;
 use crate::types::{Link, LinkKind, Name, RouteKind};
 
@@ -41,6 +42,7 @@ config::coded! {
         BridgeUnused { bridge: Name } = "bridge-unused",
             "bridge {bridge} has no addressed network on this port";
         Member { master: Name } = "member", "member of {master}, which is listed instead";
+        Conduit = "conduit", "conduit of a switch: the switch's ports are listed instead";
         Unused = "unused", "no addressed network uses it";
     }
 }
@@ -58,13 +60,19 @@ impl Topology {
             }
         }
         let kept = self.kept();
+        let is_listed =
+            |link: &Link| carries.contains_key(&link.index) || kept.contains_key(&link.index);
         self.links()
             .map(|link| {
                 let (carries, kept) = (carries.get(&link.index), kept.get(&link.index));
                 let why = match (carries, kept) {
                     (Some(above), _) => self.why_in(link, above),
                     (None, Some(above)) => LinkReason::Kept { devices: names(above) },
-                    (None, None) => self.why_out(link),
+                    (None, None) => match self.aggregate(link) {
+                        Some(of) if is_listed(of) => LinkReason::Member { master: of.name.clone() },
+                        Some(of) => self.why_out(of),
+                        None => self.why_out(link),
+                    },
                 };
                 LowestDevice {
                     index: link.index,
@@ -158,6 +166,7 @@ impl Topology {
                     self.descend(lower, link.kind.vlan().unwrap_or(0), top, seen, carries);
                 }
             }
+            _ if self.aggregate(link).is_some() || self.is_conduit(link) => {}
             _ if is_port(link) || (link.name == *top && is_listed_tunnel(link)) => {
                 carries.entry(link.index).or_default().insert(top.clone());
             }
@@ -188,12 +197,10 @@ impl Topology {
             LinkKind::Ppp if self.lower(link.index).is_none() => LinkReason::PppUnknown,
             LinkKind::Ppp => LinkReason::Ppp,
             kind if !is_port(link) => LinkReason::NotPort { kind: kind.to_string() },
+            _ if self.is_conduit(link) => LinkReason::Conduit,
             _ => match self.master(link) {
                 Some(bridge) if bridge.is_bridge() => {
                     LinkReason::BridgeUnused { bridge: bridge.name.clone() }
-                }
-                Some(master) if is_port(master) => {
-                    LinkReason::Member { master: master.name.clone() }
                 }
                 _ => LinkReason::Unused,
             },
@@ -202,6 +209,16 @@ impl Topology {
 
     fn master(&self, link: &Link) -> Option<&Link> {
         self.link(link.master?)
+    }
+
+    /// Returns the bond or team of a member.
+    fn aggregate(&self, member: &Link) -> Option<&Link> {
+        self.master(member).filter(|master| is_aggregate(master))
+    }
+
+    /// Returns whether a DSA switch tags all frames of this device, so that no hook sees IP there.
+    fn is_conduit(&self, link: &Link) -> bool {
+        self.links().any(|port| is_switch_port(port) && port.lower == Some(link.index))
     }
 }
 

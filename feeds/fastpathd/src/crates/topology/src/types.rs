@@ -90,7 +90,7 @@ pub struct Link {
     pub operstate: u8,
     /// Index of the link's bridge, bond or VRF.
     pub master: Option<u32>,
-    /// `IFLA_LINK`: the lower device, the peer of a `veth`, or the CPU port of a `dsa` port.
+    /// `IFLA_LINK`: the lower device, the peer of a `veth`, or the conduit of a `dsa` port.
     pub lower: Option<u32>,
     /// `ARPHRD_*`: 1 Ethernet, 512 PPP, 772 loopback, 65534 none.
     pub hardware: u16,

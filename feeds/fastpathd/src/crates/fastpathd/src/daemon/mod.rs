@@ -79,6 +79,8 @@ pub(crate) async fn serve(paths: Paths) -> std::io::Result<()> {
         spawn_local(run::offload::watch_policies(daemon.io.events.clone()));
     }
     spawn_local(run::offload::switches::watch(daemon.io.events.clone()));
+    let io = &daemon.io;
+    spawn_local(run::offload::probe_bridge(io.nft.clone(), io.events.clone()));
     let mut second = tokio::time::interval(Duration::from_secs(1));
     second.set_missed_tick_behavior(MissedTickBehavior::Delay);
     loop {

@@ -136,6 +136,12 @@ pub(crate) fn execute(effect: Effect, core: &Core, io: &Io) {
     }
 }
 
+/// Asks the kernel once for flowtables of bridges, which come with the kernel or a module of it.
+pub(crate) async fn probe_bridge(nft: NftCommand, events: Sender<AnyEvent>) {
+    let found = ruleset::has_bridge_flowtable(&nft).await;
+    let _ = events.send(AnyEvent::Offload(Event::BridgeFlowtable(found))).await;
+}
+
 pub(crate) async fn read_rules(nft: &NftCommand) -> Result<ForeignRules, String> {
     ForeignRules::read(nft).await.map_err(|error| chain(&error))
 }

@@ -49,7 +49,8 @@ pub fn call(core: &mut Core, method: &str, mut args: Map) -> Outcome {
     let outcome = match method {
         "status" => Ok(reply(&status::status(core.subsystems()))),
         "topology" => {
-            Ok(reply(&network::answer::view(&core.network, core.offload.planned(), core.now)))
+            let (planned, bridge) = (core.offload.planned(), core.offload.bridge_flowtable());
+            Ok(reply(&network::answer::view(&core.network, planned, bridge, core.now)))
         }
         "flows" => FlowsQuery::parse(&args)
             .and_then(|query| flows.query(&query, core.now))

@@ -27,6 +27,7 @@ pub(crate) struct TopologyAnswer<'a> {
     interfaces: &'a [Interface],
     hosts: Vec<HostView>,
     policies: Vec<String>,
+    bridge_flowtable: &'static str,
     roaming: Vec<RoamingHost>,
 }
 
@@ -61,7 +62,12 @@ struct HostView {
     port: String,
 }
 
-pub(crate) fn view<'a>(state: &'a State, planned: Option<&Plan>, now: Now) -> TopologyAnswer<'a> {
+pub(crate) fn view<'a>(
+    state: &'a State,
+    planned: Option<&Plan>,
+    bridge_flowtable: Option<bool>,
+    now: Now,
+) -> TopologyAnswer<'a> {
     let network = state.view();
     TopologyAnswer {
         generation: network.generation(),
@@ -71,6 +77,11 @@ pub(crate) fn view<'a>(state: &'a State, planned: Option<&Plan>, now: Now) -> To
         interfaces: network.interfaces(),
         hosts: hosts(network),
         policies: network.topology().policies(),
+        bridge_flowtable: match bridge_flowtable {
+            None => "",
+            Some(true) => "yes",
+            Some(false) => "no",
+        },
         roaming: state.moves().roaming(now),
     }
 }

@@ -37,6 +37,8 @@ pub enum Event {
     Applied(Result<Applied, JobFailure>),
     /// Ports of the table that support hardware offload; `None` without hardware offload.
     HardwarePorts(Option<HardwarePorts>),
+    /// Whether the kernel has flowtables for bridged packets; `None` if unknown.
+    BridgeFlowtable(Option<bool>),
     Attached(Box<Result<AttachOutcome, ProgramsReason>>),
 }
 
@@ -60,6 +62,8 @@ pub struct State {
     revocations: Revocations,
     foreign: foreign::State,
     hardware: HardwareUse,
+    /// The kernel has flowtables for bridged packets; `None` if unknown.
+    bridge_flowtable: Option<bool>,
     /// Interface indexes of the planned devices.
     indexes: BTreeMap<String, u32>,
     /// The last plan, with its decision for each device.
@@ -75,6 +79,7 @@ impl State {
             revocations: Revocations::default(),
             foreign: foreign::State::default(),
             hardware: HardwareUse::default(),
+            bridge_flowtable: None,
             indexes: BTreeMap::new(),
             planned: None,
         }
@@ -134,6 +139,14 @@ impl State {
     /// Returns true once neither rules nor programs are pending.
     pub(crate) fn is_settled(&self) -> bool {
         self.flowtable.is_settled() && self.ebpf.is_known()
+    }
+
+    pub(crate) fn bridge_flowtable(&self) -> Option<bool> {
+        self.bridge_flowtable
+    }
+
+    pub(crate) fn set_bridge_flowtable(&mut self, found: Option<bool>) {
+        self.bridge_flowtable = found;
     }
 
     pub(crate) fn set_hardware_ports(&mut self, ports: Option<HardwarePorts>) {

@@ -127,6 +127,20 @@ async fn restores_a_flushed_table() {
 }
 
 #[tokio::test]
+async fn the_kernel_is_asked_for_flowtables_of_bridges() {
+    let nft = FakeNft::with(&[]);
+    assert_eq!(has_bridge_flowtable(&nft).await, Some(false));
+    nft.has_bridge_flowtables.set(true);
+    assert_eq!(has_bridge_flowtable(&nft).await, Some(true));
+    nft.has_bridge_flowtables.set(false);
+    nft.without_flowtables.set(true);
+    assert_eq!(has_bridge_flowtable(&nft).await, None, "a missing module may be the reason");
+    nft.broken.set(true);
+    assert_eq!(has_bridge_flowtable(&nft).await, None);
+    assert!(nft.ran.borrow().is_empty());
+}
+
+#[tokio::test]
 async fn a_missing_device_is_left_out() {
     let nft = FakeNft::with(&["lan1", "wan"]);
     let plan = flowtable(&["lan1", "lan2", "wan"]);

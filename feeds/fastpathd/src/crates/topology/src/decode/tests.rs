@@ -121,6 +121,8 @@ fn the_driver_determines_the_kind_of_a_link() {
         (info(b"bridge\0", &[]), bridge(false)),
         (info(b"ppp\0", &[]), LinkKind::Ppp),
         (info(b"dummy\0", &vlan(0x8100)), LinkKind::Other("dummy".into())),
+        // `IFLA_DSA_CONDUIT`.
+        (info(b"dsa\0", &attr(2, &attr(1, &2_u32.to_ne_bytes()))), LinkKind::Other("dsa".into())),
         (info(b"unterminated", &[]), LinkKind::Ethernet),
     ] {
         assert_eq!(link_with(&info).kind, kind);

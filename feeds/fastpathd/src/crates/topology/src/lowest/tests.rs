@@ -101,6 +101,89 @@ fn lists_the_bond_and_not_its_members() {
 }
 
 #[test]
+fn lists_a_bond_below_a_bridge_and_below_pppoe() {
+    for kind in ["bond", "team"] {
+        let model = fixture::model([
+            Change::Link(fixture::bridge(2, "br-lan", false)),
+            Change::Link(Link { master: Some(2), ..fixture::other(3, "lag", kind) }),
+            Change::Link(fixture::port(4, "lan1", 3)),
+            Change::Link(fixture::port(5, "lan2", 3)),
+            fixture::address(2, "10.0.0.1/24"),
+            Change::Link(fixture::other(6, "uplink", kind)),
+            Change::Link(fixture::port(7, "eth0", 6)),
+            Change::Link(fixture::vlan(8, "uplink.35", 35, 6)),
+            Change::Link(fixture::ppp(9, "ppp0")),
+            Change::Pppoe(vec![fixture::session(1, "uplink.35")], Vec::new()),
+            fixture::address(9, "198.51.100.1/32"),
+        ]);
+        let (eligible, out) = decisions(&model);
+        assert_eq!(eligible, ["lag", "uplink"], "{kind}");
+        assert_eq!(out["lan2"], "member of lag, which is listed instead");
+        assert_eq!(out["eth0"], "member of uplink, which is listed instead");
+    }
+}
+
+#[test]
+fn a_member_of_a_bond_is_not_listed_even_with_an_address() {
+    let model = fixture::model([
+        Change::Link(fixture::other(2, "bond0", "bond")),
+        Change::Link(fixture::port(3, "eth0", 2)),
+        fixture::address(3, "10.0.0.1/24"),
+    ]);
+    let (eligible, out) = decisions(&model);
+    assert!(eligible.is_empty(), "{eligible:?}");
+    assert_eq!(out["eth0"], "no addressed network uses it", "the bond is not listed");
+}
+
+#[test]
+fn a_vrf_is_not_listed_in_place_of_its_ports() {
+    let model = fixture::model([
+        Change::Link(fixture::other(2, "blue", "vrf")),
+        Change::Link(fixture::port(3, "eth0", 2)),
+        Change::Link(fixture::port(4, "eth1", 2)),
+        fixture::address(2, "10.0.0.1/32"),
+        fixture::address(3, "10.1.0.1/24"),
+    ]);
+    let (eligible, out) = decisions(&model);
+    assert_eq!(eligible, ["eth0"]);
+    assert_eq!(out["blue"], "vrf is not an Ethernet port");
+    assert_eq!(out["eth1"], "no addressed network uses it");
+}
+
+/// Returns a switch with ports `lan1` and `wan`, of which `lan1` is in a bridge.
+fn switch(conduit: u32) -> [Change; 5] {
+    let port = |index, name| Link { lower: Some(conduit), ..fixture::other(index, name, "dsa") };
+    [
+        Change::Link(fixture::bridge(12, "br-lan", false)),
+        Change::Link(Link { master: Some(12), ..port(10, "lan1") }),
+        Change::Link(port(11, "wan")),
+        fixture::address(12, "10.0.0.1/24"),
+        fixture::address(11, "192.0.2.9/24"),
+    ]
+}
+
+#[test]
+fn lists_the_ports_of_a_switch_and_not_its_conduit() {
+    let conduit = [Change::Link(fixture::link(2, "eth0")), fixture::address(2, "10.9.0.1/24")];
+    let (eligible, out) = decisions(&fixture::model(switch(2).into_iter().chain(conduit)));
+    assert_eq!(eligible, ["lan1", "wan"]);
+    assert_eq!(out["eth0"], "conduit of a switch: the switch's ports are listed instead");
+}
+
+#[test]
+fn neither_a_bond_as_conduit_nor_its_members_are_listed() {
+    let conduit = [
+        Change::Link(fixture::other(2, "bond0", "bond")),
+        Change::Link(fixture::port(3, "eth0", 2)),
+    ];
+    let (eligible, out) = decisions(&fixture::model(switch(2).into_iter().chain(conduit)));
+    assert_eq!(eligible, ["lan1", "wan"]);
+    for device in ["bond0", "eth0"] {
+        assert_eq!(out[device], "conduit of a switch: the switch's ports are listed instead");
+    }
+}
+
+#[test]
 fn unsupported_tunnels_and_unused_ports_are_not_listed() {
     let tun = Link { hardware: 65534, ..fixture::other(2, "tun0", "tun") };
     let model = fixture::model([

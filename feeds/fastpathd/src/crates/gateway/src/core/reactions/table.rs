@@ -24,6 +24,10 @@ impl Core {
                 self.hardware_ports(ports);
                 Vec::new()
             }
+            Event::BridgeFlowtable(found) => {
+                self.offload.set_bridge_flowtable(found);
+                Vec::new()
+            }
             Event::Attached(result) => self.attached(*result),
         }
     }

@@ -14,7 +14,7 @@ use flows::Now;
 use model::{Connection, Engine};
 use ruleset::Applied;
 use serde_json::{Value, json};
-use topology::{FdbEntry, Mac, Neighbour, NeighbourState, PppoeSession};
+use topology::{Change, FdbEntry, LinkKind, Mac, Neighbour, NeighbourState, PppoeSession};
 
 use super::*;
 use crate::fixture::{ask, established, lab_dump, lab_firewall, lab_network, outcome};

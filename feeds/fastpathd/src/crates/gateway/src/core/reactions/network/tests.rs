@@ -27,6 +27,15 @@ fn disconnected(core: &mut Core, autostart: bool) {
     core.interfaces_read(&dump);
 }
 
+#[test]
+fn the_answer_about_flowtables_of_bridges_is_shown() {
+    let mut core = running();
+    for (found, shown) in [(None, ""), (Some(false), "no"), (Some(true), "yes")] {
+        core.offload_event(crate::offload::Event::BridgeFlowtable(found));
+        assert_eq!(ask(&mut core, "topology", json!({}))["bridge_flowtable"], shown);
+    }
+}
+
 /// Zones may have any name, and the firewall may change without the interfaces.
 #[test]
 fn zones_towards_the_internet_follow_the_firewall() {

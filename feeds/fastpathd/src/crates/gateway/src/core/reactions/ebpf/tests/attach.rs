@@ -28,6 +28,26 @@ fn a_device_without_a_program_stays_in_the_flowtable() {
 }
 
 #[test]
+fn ports_of_a_switch_have_programs_and_its_conduit_has_none() {
+    let mut core = Core::new(Machine::default(), Now { mono: Duration::ZERO, unix_ms: 1_000_000 });
+    core.configuration_read(&configuration("ebpf"));
+    let [Change::Full(network)] = &mut lab_network()[..] else { panic!("a full reading") };
+    for change in network.iter_mut() {
+        if let Change::Link(link) = change
+            && link.kind == LinkKind::Ethernet
+        {
+            (link.kind, link.lower) = (LinkKind::Other("dsa".into()), Some(60));
+        }
+    }
+    network.push(Change::Link(crate::fixture::link(60, "eth0", LinkKind::Ethernet)));
+    network.push(crate::fixture::route("10.9.0.0", 24, 60, None));
+    assert_eq!(core.network_changed(network.clone()), [attach(&["lan1", "lan2", "wan"])]);
+    let topology = ask(&mut core, "topology", json!({}));
+    let conduit = topology["links"].as_array().unwrap().iter().find(|l| l["name"] == "eth0");
+    assert_eq!(conduit.unwrap()["cause"]["code"], "conduit");
+}
+
+#[test]
 fn the_flowtable_is_in_force_without_any_program() {
     for result in [
         Err(ProgramsReason::NotLoaded),
