@@ -9,7 +9,6 @@ use std::rc::Rc;
 
 use flows::{Network, Side};
 use model::{Connection, NextHop, Routing};
-use ruleset::LeftOut;
 use topology::{Name, RouteAnswer, RouteBatch, RouteQuery, SideKind, Topology};
 
 use crate::network::interfaces::Interface;
@@ -28,8 +27,6 @@ pub(crate) struct NetworkView {
     devices: BTreeSet<String>,
     /// Devices with one of our eBPF programs.
     programs: BTreeSet<String>,
-    /// Kinds of devices that the rules in force exclude.
-    left_out: LeftOut,
     /// Layer 3 devices that the rules in force exclude because of a queue.
     shaped: BTreeSet<String>,
     /// Devices of the flowtable with a driver that may forward flows; `None` if that is unknown.
@@ -82,15 +79,9 @@ impl NetworkView {
     }
 
     /// Sets the devices of the rules in force: in the flowtable, and excluded above it.
-    pub(crate) fn set_devices(
-        &mut self,
-        devices: BTreeSet<String>,
-        left_out: LeftOut,
-        shaped: BTreeSet<String>,
-    ) {
-        if devices != self.devices || left_out != self.left_out || shaped != self.shaped {
+    pub(crate) fn set_devices(&mut self, devices: BTreeSet<String>, shaped: BTreeSet<String>) {
+        if devices != self.devices || shaped != self.shaped {
             self.devices = devices;
-            self.left_out = left_out;
             self.shaped = shaped;
             self.generation += 1;
         }
@@ -157,8 +148,7 @@ impl Network for NetworkView {
             vlan: side.vlan,
             neighbour: side.neighbour,
             tunnel: side.kind == SideKind::Tunnel,
-            left_out: (self.left_out.vlan && side.tagged)
-                || (self.left_out.pppoe && side.kind == SideKind::Pppoe),
+            traffic: side.traffic.into_iter().collect(),
             shaped: self.shaped.contains(&*side.device),
             redirected: port.is_some_and(|p| self.topology.is_redirected(p)),
             hardware: self.hardware.as_ref().is_none_or(|able| match port {
@@ -193,9 +183,9 @@ mod tests {
     fn only_a_changed_value_increments_the_generation() {
         let mut view = NetworkView::default();
         let devices = BTreeSet::from(["wan".to_owned()]);
-        view.set_devices(devices.clone(), LeftOut::default(), BTreeSet::new());
+        view.set_devices(devices.clone(), BTreeSet::new());
         let generation = view.generation();
-        view.set_devices(devices, LeftOut::default(), BTreeSet::new());
+        view.set_devices(devices, BTreeSet::new());
         view.set_names(Names::default());
         view.set_interfaces(Vec::new());
         assert_eq!(view.generation(), generation);

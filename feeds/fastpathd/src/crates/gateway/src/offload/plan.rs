@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use flows::EngineState;
 use model::{Engine, PacketChain};
-use ruleset::{LeftOut, Plan};
+use ruleset::Plan;
 use topology::Topology;
 
 use crate::offload::ebpf::AttachRequest;
@@ -72,11 +72,12 @@ impl State {
 
     /// Returns the engine in force, and the scope of its rules: the flowtable's devices, and
     /// excluded devices above them.
-    pub(crate) fn engine(&self) -> (EngineState, BTreeSet<String>, LeftOut, BTreeSet<String>) {
+    pub(crate) fn engine(&self) -> (EngineState, BTreeSet<String>, BTreeSet<String>) {
         match self.flowtable.in_force() {
             Some(plan) if plan.engine != Engine::Off => {
                 let engine = EngineState {
                     engine: plan.engine,
+                    left_out: plan.left_out,
                     excludes: plan.excludes.clone(),
                     roaming: plan.roaming.clone(),
                     slow_packets: plan.slow_packets,
@@ -84,7 +85,7 @@ impl State {
                     packet_chains: plan.packet_chains.clone(),
                     unread: plan.unread || self.foreign.unread(),
                 };
-                (engine, plan.devices.clone(), plan.left_out, plan.shaped.clone())
+                (engine, plan.devices.clone(), plan.shaped.clone())
             }
             Some(_) | None => Default::default(),
         }

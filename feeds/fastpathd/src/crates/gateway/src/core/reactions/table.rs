@@ -137,8 +137,8 @@ impl Core {
 
     /// Reports the engine in force to the flow table.
     pub(super) fn engine_changed(&mut self) {
-        let (engine, devices, left_out, shaped) = self.offload.engine();
-        self.network.view_mut().set_devices(devices, left_out, shaped);
+        let (engine, devices, shaped) = self.offload.engine();
+        self.network.view_mut().set_devices(devices, shaped);
         self.conntrack.flows_mut().engine(engine, self.now);
         self.inspection_changed();
     }
@@ -146,5 +146,7 @@ impl Core {
 
 #[cfg(test)]
 mod moved_tests;
+#[cfg(test)]
+mod switches_tests;
 #[cfg(test)]
 pub(super) mod tests;
