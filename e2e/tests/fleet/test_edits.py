@@ -37,8 +37,9 @@ class Edits(unittest.TestCase):
     def test_numbers_and_booleans_become_strings(self):
         main = wanted("fastpath", "fastpath", section="main", values={"enabled": True})
         self.assertEqual(planned(main), [])
-        main["values"] = {"slow_packets": 5, "enabled": False}
-        self.assertEqual(planned(main)[0]["values"], {"slow_packets": "5", "enabled": "0"})
+        main["values"] = {"slow_packets": 5, "enabled": False, "slow_tunnel": ["sit"]}
+        self.assertEqual(planned(main)[0]["values"],
+                         {"slow_packets": "5", "enabled": "0", "slow_tunnel": ["sit"]})
 
     def test_null_removes_a_present_option(self):
         main = wanted("fastpath", "fastpath", section="main", values={"enabled": None})

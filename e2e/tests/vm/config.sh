@@ -73,7 +73,33 @@ test_vlan_and_pppoe_options_restrict_offloading() {
     soon 10 on_path flowtable --proto tcp --text "$internet"
 }
 
-# The page's IPv6 switch writes this exclusion.
+# measured TYPE CONDITION: the traffic of this type fulfils the condition.
+measured() { ask top traffic | jq -e ".rows[] | select(.key == \"$1\") | $2"; }
+
+# @each flowtable | ipv6 @core
+# @each flowtable | ipv4
+# @each ebpf | ipv4 ipv6
+test_a_switch_keeps_an_ip_version_slow() {
+    local slow fast address=$ISP_6 other=$ISP_4
+    [ "$2" = ipv6 ] || { address=$ISP_4 other=$ISP_6; }
+    configure <<<"config fastpath 'main'
+	option engine '$1'
+	option $2 '0'"
+    soon 10 engine_is "$1"
+    slow=$(fresh_port)
+    fast=$((slow + 1))
+    download h10 "$slow" "$address"
+    download h10 "$fast" "$other"
+    soon 10 on_path "$1" --proto tcp --text "$fast"
+    soon 10 on_path slow/excluded --proto tcp --text "$slow"
+    lacks conntrack "$(conntrack_of "$slow")" OFFLOAD
+    soon 5 measured "$2" '.excluded_bps > 0 and .fast_bps == 0'
+    configure <<<"config fastpath 'main'
+	option engine '$1'"
+    soon 10 on_path "$1" --proto tcp --text "$slow"
+    soon 5 measured "$2" '.excluded_bps == 0 and .fast_bps > 0'
+}
+
 test_an_exclusion_can_cover_all_of_ipv6() {
     local port other
     configure <<'END'
@@ -137,6 +163,10 @@ test_the_check_of_a_file_names_its_error() {
     has "the error" "$answer" main
     has "the error" "$answer" engine
     has "the error" "$answer" warp
+    gw "printf 'config fastpath main\n\tlist slow_tunnel warp\n' >/tmp/bad"
+    if answer=$(gw fastpathd --check /tmp/bad 2>&1); then fail "no error: $answer"; fi
+    has "the error" "$answer" "slow_tunnel"
+    has "the error" "$answer" "wireguard"
     gw "printf 'config fastpath main\n\toption \"engine\n' >/tmp/bad"
     if answer=$(gw fastpathd --check /tmp/bad 2>&1); then fail "no error: $answer"; fi
     has "the error" "$answer" "line 2"

@@ -48,7 +48,7 @@ const documented = readFileSync(join(folder, 'flows.json'), 'utf8');
 for (const column of page.cols) {
   if (!documented.includes(column)) throw new Error(`column ${column} is not documented`);
 }
-for (const group of ['host', 'service', 'vlan', 'path']) {
+for (const group of ['host', 'service', 'vlan', 'path', 'traffic']) {
   await checkCall('flows', { group });
   await checkCall('top', { by: group });
 }

@@ -9,18 +9,24 @@ through_wireguard() { gw 'wg show wg0 transfer' | cut -f 2; }
 
 seen_in_forward() { gw nft list counter inet e2e seen | sed -n 's/.*packets \([0-9]*\).*/\1/p'; }
 
-test_flows_through_wireguard_are_offloaded() {
-    local home site before at
-    is_openwrt && package wireguard-tools /lib/netifd/proto/wireguard.sh
-    at_the_end "wireguard_off; gw nft destroy table inet e2e"
+# Connects the gateway to the site and waits until the tunnel is in the flowtable.
+wireguard_up_to_site() {
+    local home site
     home=$(wireguard_key home)
     site=$(wireguard_key site)
     wireguard_site 51820
     peers "ip netns exec isp wg set wg0 peer $home allowed-ips 10.99.0.1/32,10.10.10.0/24"
     wireguard_on "$site"
     soon 20 h10 ping -c 1 -W 1 10.99.0.2
-    # With the tunnel in the flowtable, both directions skip the forward chain.
     soon 10 says '.engine.devices | index("wg0")' status
+}
+
+test_flows_through_wireguard_are_offloaded() {
+    local site before at
+    is_openwrt && package wireguard-tools /lib/netifd/proto/wireguard.sh
+    at_the_end "wireguard_off; gw nft destroy table inet e2e"
+    wireguard_up_to_site
+    # With the tunnel in the flowtable, both directions skip the forward chain.
     gw nft -f - <<NFT
 table inet e2e {
     counter seen { }
@@ -41,6 +47,7 @@ NFT
         200000 100000000
     if ! is_openwrt; then
         gw 'ip link set wg0 down; ip link delete wg0'
+        site=$(peers 'wg pubkey </tmp/e2e/site.key')
         soon 10 says '.engine.devices | index("wg0") | not' status
         wireguard_device "$site"
         soon 10 gw 'nft list flowtables | grep -q wg0'
@@ -55,6 +62,28 @@ NFT
         "http://10.10.10.10/256.bin"
     soon 10 on_path flowtable --proto tcp --text "$at"
     until_still 10 seen_in_forward
+}
+
+test_wireguard_can_be_switched_off() {
+    local at other
+    is_openwrt && package wireguard-tools /lib/netifd/proto/wireguard.sh
+    at_the_end wireguard_off
+    wireguard_up_to_site
+    configure <<<"config fastpath 'main'
+	option engine 'flowtable'
+	list slow_tunnel 'wireguard'"
+    soon 10 gw 'nft list table inet fastpath | grep -q wireguard'
+    at=$(fresh_port)
+    other=$((at + 1))
+    download h10 "$at" 10.99.0.2
+    download h10 "$other" "$ISP_4"
+    soon 10 on_path flowtable --proto tcp --text "$other"
+    soon 10 on_path slow/excluded --proto tcp --text "$at"
+    lacks conntrack "$(conntrack_of "$at")" OFFLOAD
+    configure <<<"config fastpath 'main'
+	option engine 'flowtable'
+	list slow_tunnel 'sit'"
+    soon 10 on_path flowtable --proto tcp --text "$at"
 }
 
 test_wireguard_of_a_host_is_offloaded() {

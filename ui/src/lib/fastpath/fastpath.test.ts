@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+import { readFileSync } from 'node:fs';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { Router } from '../form/change.svelte';
 import { Draft } from '../form/draft.svelte';
-import { text, type Options, type Section } from '../form/sections';
+import type { Options, Section } from '../form/sections';
 import * as features from './features';
 
 const section = (name: string, type: string, values: Options): Section => ({
@@ -11,6 +12,8 @@ const section = (name: string, type: string, values: Options): Section => ({
   anonymous: false,
   values,
 });
+
+const TYPES = '../../../../feeds/fastpathd/src/crates/model/src/traffic.rs';
 
 let draft: Draft;
 
@@ -44,29 +47,51 @@ describe('ports', () => {
   });
 });
 
-describe('IPv6', () => {
-  it('stays on the slow path with exactly one exclusion', () => {
-    expect(features.offloadsIpv6(draft)).toBe(true);
-    features.setIpv6Offload(draft, false);
-    features.setIpv6Offload(draft, false);
-    expect(draft.edits).toMatchObject([
-      { op: 'add', type: 'exclude', values: { name: 'IPv6', src: '::/0' } },
+describe('traffic types', () => {
+  const links = [
+    { name: 'wg0', kind: 'wireguard', lowest: true },
+    { name: 'wg1', kind: 'wireguard', lowest: true },
+    { name: 'gre0', kind: 'gre', lowest: false },
+    { name: 'lan1', kind: 'ethernet', lowest: true },
+  ];
+
+  it('offers switches for the router’s tunnels and for tunnels that are off', () => {
+    expect(features.tunnelsOf(draft, links)).toEqual([
+      { kind: 'wireguard', devices: ['wg0', 'wg1'] },
     ]);
-    expect(features.offloadsIpv6(draft)).toBe(false);
-    expect(features.excludes(draft).map((each) => each.section)).toEqual(['nas']);
-    features.setIpv6Offload(draft, true);
+    features.setTunnel(draft, 'sit', false);
+    expect(features.tunnelsOf(draft, []).map(({ kind }) => kind)).toEqual(['sit']);
+  });
+
+  it('keep a kind of tunnel on the slow path', () => {
+    features.setTunnel(draft, 'wireguard', false);
+    features.setTunnel(draft, 'wireguard', false);
+    expect(draft.edits).toEqual([
+      { config: 'fastpath', op: 'set', section: 'main', values: { slow_tunnel: ['wireguard'] } },
+    ]);
+    expect(features.isOffloaded(draft, 'wireguard')).toBe(false);
+    expect(features.isOffloaded(draft, 'gre')).toBe(true);
+    expect(features.isOffloadedOnRouter(draft, 'wireguard')).toBe(true);
+    features.setTunnel(draft, 'wireguard', true);
     expect(draft.edits).toEqual([]);
   });
 
-  it.each(['src_port', 'slow_packets'])('may be offloaded despite an exclusion by %s', (option) => {
-    draft.add('fastpath', 'exclude', { name: 'some', src: '::/0', [option]: '20' });
-    expect(features.offloadsIpv6(draft)).toBe(true);
-    expect(features.excludes(draft).map((each) => text(each, 'name'))).toEqual(['nas', 'some']);
+  it('are offloaded unless their option is off', () => {
+    expect(features.isOffloaded(draft, 'ipv6')).toBe(true);
+    draft.set('fastpath', 'main', { ipv6: '0' });
+    expect(features.isOffloaded(draft, 'ipv6')).toBe(false);
   });
 
-  it('may be offloaded if only some flows are excluded', () => {
-    draft.add('fastpath', 'exclude', { src: '::/0', dest_port: '53' });
-    expect(features.offloadsIpv6(draft)).toBe(true);
+  it('are the types of the router', () => {
+    const types = readFileSync(new URL(TYPES, import.meta.url), 'utf8');
+    const names = [...types.matchAll(/^ {8}\w+ = "(\w+)",$/gm)].map(([, name]) => name);
+    expect(names).toEqual([
+      'ipv4',
+      'ipv6',
+      'vlan',
+      'pppoe',
+      ...Object.keys(features.tunnels).sort(),
+    ]);
   });
 });
 

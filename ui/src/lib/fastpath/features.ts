@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
+import type { Link } from '../api/types';
 import type { Draft } from '../form/draft.svelte';
-import { isOn, list, text, type Section } from '../form/sections';
+import { isOn, list, type Section } from '../form/sections';
 
 type Sections = Pick<Draft, 'all' | 'set' | 'add' | 'remove'>;
 
@@ -20,32 +21,50 @@ export function setPort(draft: Sections, device: string, on: boolean): void {
   draft.set(FILE, section.section, { ignore_device: on ? rest : [...rest, device] });
 }
 
-const IPV6 = '::/0';
+/** Names of the tunnels that the flowtable supports, by the kernel's name of their kind. */
+export const tunnels = {
+  wireguard: 'WireGuard',
+  gre: 'GRE',
+  gretap: 'GRETAP',
+  ipip: 'IPIP',
+  sit: '6in4, 6rd (sit)',
+  ip6tnl: 'DS-Lite, MAP-E (ip6tnl)',
+} as const;
 
-/** Options that restrict an exclusion to some IPv6 flows. */
-const conditions = ['dest', 'proto', 'src_port', 'dest_port', 'slow_packets'] as const;
+export type Tunnel = keyof typeof tunnels;
+export type Traffic = 'ipv4' | 'ipv6' | 'vlan' | 'pppoe' | Tunnel;
 
-const ipv6Excludes = (draft: Pick<Sections, 'all'>) =>
-  draft
-    .all(FILE, 'exclude')
-    .filter((each) => text(each, 'src') === IPV6)
-    .filter((each) => !conditions.some((option) => text(each, option)));
+/** Reports whether the switch of a traffic type is on. */
+const isSwitchedOn = (section: Section | undefined, type: Traffic): boolean =>
+  isOn(section, type, '1') && !list(section, 'slow_tunnel').includes(type);
 
-/** Reports whether IPv6 flows may be offloaded: no exclusion covers all of IPv6. */
-export const offloadsIpv6 = (draft: Pick<Sections, 'all'>): boolean =>
-  ipv6Excludes(draft).length === 0;
+export const isOffloaded = (draft: Pick<Sections, 'all'>, type: Traffic): boolean =>
+  isSwitchedOn(main(draft), type);
 
-export function setIpv6Offload(draft: Sections, on: boolean): void {
-  const known = ipv6Excludes(draft).map(({ section }) => section);
-  if (on) draft.remove(FILE, ...known);
-  else if (known.length === 0) draft.add(FILE, 'exclude', { name: 'IPv6', src: IPV6 });
+export const isOffloadedOnRouter = (draft: Draft, type: Traffic): boolean =>
+  isSwitchedOn(draft.original(FILE, main(draft)?.section ?? ''), type);
+
+export function setTunnel(draft: Sections, kind: Tunnel, on: boolean): void {
+  const section = main(draft);
+  if (!section) return;
+  const rest = list(section, 'slow_tunnel').filter((each) => each !== kind);
+  draft.set(FILE, section.section, { slow_tunnel: on ? rest : [...rest, kind] });
 }
 
-/** Returns the exclusions, without the one of the IPv6 switch. */
-export function excludes(draft: Pick<Sections, 'all'>): Section[] {
-  const own = ipv6Excludes(draft);
-  return draft.all(FILE, 'exclude').filter((each) => !own.includes(each));
+/** Returns the kinds of tunnels that the router has or keeps on the slow path. */
+export function tunnelsOf(
+  draft: Pick<Sections, 'all'>,
+  links: readonly Pick<Link, 'name' | 'kind' | 'lowest'>[],
+): { kind: Tunnel; devices: string[] }[] {
+  const devices = (kind: Tunnel) =>
+    links.filter((link) => link.lowest && link.kind === kind).map(({ name }) => name);
+  return (Object.keys(tunnels) as Tunnel[])
+    .map((kind) => ({ kind, devices: devices(kind) }))
+    .filter(({ kind, devices }) => devices.length > 0 || !isOffloaded(draft, kind));
 }
+
+export const excludes = (draft: Pick<Sections, 'all'>): readonly Section[] =>
+  draft.all(FILE, 'exclude');
 
 /** Helpers by their names in fw4's helpers.conf, common ones first. */
 export const helpers = ['ftp', 'tftp', 'sip', 'pptp', 'irc', 'h323', 'snmp', 'amanda'] as const;

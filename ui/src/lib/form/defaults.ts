@@ -10,6 +10,8 @@ export const defaults = {
     engine: 'flowtable',
     hook: 'auto',
     on_exit: 'keep',
+    ipv4: '1',
+    ipv6: '1',
     vlan: '1',
     pppoe: '1',
     slow_packets: '0',

@@ -34,7 +34,7 @@ const elsewhere: Record<string, Place> = {
 };
 
 /** Options that no screen shows under this label. */
-const hidden = ['interface.device', 'fastpath.hook', 'ips.device'];
+const hidden = ['interface.device', 'fastpath.hook', 'fastpath.slow_tunnel', 'ips.device'];
 
 /** Panels by screen, with the catalogue of their headings. */
 export const panels: readonly (Place & { catalogue: string; headings: readonly string[] })[] = [

@@ -63,7 +63,7 @@ usage: fastpathctl [--json] [--socket PATH] COMMAND
   flows [FILTER]         one page of the flow table, busiest first
   flow ID                one flow and its history
   watch [FILTER]         status and the busiest flows, updated every second
-  top [host|service|vlan|path]
+  top [host|service|vlan|path|traffic]
   topology               devices, VLANs, PPPoE sessions and fast path membership
   engine [off|flowtable|flowtable-hw|ebpf] [--persist]
                          show or select the offload engine

@@ -5,12 +5,14 @@ use std::collections::BTreeSet;
 use std::net::IpAddr;
 
 use ctnetlink::Tuple;
-use model::{Engine, Exclude, FlowFacts, PacketChain, RuleName};
+use model::{Engine, Exclude, FlowFacts, PacketChain, RuleName, TrafficTypes};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EngineState {
     /// Engine in force, not the configured one.
     pub engine: Engine,
+    /// Types of traffic that stay on the slow path.
+    pub left_out: TrafficTypes,
     pub excludes: Vec<Exclude>,
     /// Roaming hosts, whose flows stay on the slow path.
     pub roaming: BTreeSet<IpAddr>,
@@ -28,6 +30,7 @@ impl Default for EngineState {
     fn default() -> Self {
         Self {
             engine: Engine::Off,
+            left_out: TrafficTypes::default(),
             excludes: Vec::new(),
             roaming: BTreeSet::new(),
             slow_packets: 0,

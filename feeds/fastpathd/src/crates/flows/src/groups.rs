@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Groups flows by host, service, VLAN or path.
+//! Groups flows by host, service, VLAN, path or traffic type.
 
 use std::cmp::Ordering;
 use std::net::IpAddr;
 
 use hashbrown::HashMap;
+use model::TrafficType;
 
 use crate::flow::Flow;
 use crate::intern::Number;
 use crate::network::inside_ends;
 use crate::page::TopRow;
-use crate::path::Path;
+use crate::path::{Path, Reason};
 use crate::proto::{self, TCP, UDP};
 use crate::query::{Group, Sort};
 use crate::rows::whole;
@@ -25,6 +26,7 @@ pub(crate) enum GroupKey {
     Service(u8, u16),
     Vlan(u16),
     Path(Path),
+    Traffic(TrafficType),
 }
 
 #[derive(Debug, Clone, Copy, Default)]
@@ -37,11 +39,14 @@ pub(crate) struct Sum {
     offloaded_bytes: u64,
     up_bps: f32,
     down_bps: f32,
+    fast_bps: f32,
+    excluded: u64,
+    excluded_bps: f32,
 }
 
 impl Sum {
     /// Adds a flow. `turned` swaps the directions.
-    fn add(&mut self, flow: &Flow, name: Number, turned: bool) {
+    fn add(&mut self, flow: &Flow, name: Number, turned: bool, fast_bps: f32) {
         if self.name == 0 {
             self.name = name;
         }
@@ -53,6 +58,11 @@ impl Sum {
         let (up, down) = if turned { (down, up) } else { (up, down) };
         self.up_bps += up;
         self.down_bps += down;
+        self.fast_bps += fast_bps;
+        if flow.reason == Some(Reason::Excluded) {
+            self.excluded += 1;
+            self.excluded_bps += flow.bps();
+        }
     }
 
     #[expect(clippy::cast_precision_loss, reason = "a ratio needs no 16 digits")]
@@ -85,11 +95,17 @@ impl<'a> Sums<'a> {
             Group::Service => self.add_to(service(flow), flow, 0, false),
             Group::Vlan => self.add_vlan(flow),
             Group::Path => self.add_to(GroupKey::Path(flow.path), flow, 0, false),
+            Group::Traffic => {
+                for one in self.table.traffic(flow).iter() {
+                    self.add_to(GroupKey::Traffic(one), flow, 0, false);
+                }
+            }
         }
     }
 
     fn add_to(&mut self, key: GroupKey, flow: &Flow, name: Number, turned: bool) {
-        self.lines.entry(key).or_default().add(flow, name, turned);
+        let fast_bps = self.table.fast_bps(flow);
+        self.lines.entry(key).or_default().add(flow, name, turned, fast_bps);
     }
 
     fn add_host(&mut self, flow: &Flow) {
@@ -149,7 +165,7 @@ fn name<'a>(table: &'a FlowTable, (key, sum): &Line) -> &'a str {
         GroupKey::Host(_) => table.name(sum.name),
         GroupKey::Service(proto, port) => proto::service(proto, port),
         GroupKey::Vlan(_) => table.side(sum.name).map_or("", |side| &*side.zone),
-        GroupKey::Path(_) => "",
+        GroupKey::Path(_) | GroupKey::Traffic(_) => "",
     }
 }
 
@@ -162,6 +178,7 @@ pub(crate) fn top_row<'a>(table: &'a FlowTable, line: &Line) -> TopRow<'a> {
             GroupKey::Service(proto, port) => format!("{}/{port}", proto::name(proto)),
             GroupKey::Vlan(vlan) => vlan.to_string(),
             GroupKey::Path(path) => path.name().to_owned(),
+            GroupKey::Traffic(one) => one.name().to_owned(),
         },
         name: name(table, line),
         flows: sum.flows,
@@ -170,5 +187,8 @@ pub(crate) fn top_row<'a>(table: &'a FlowTable, line: &Line) -> TopRow<'a> {
         up_bps: whole(sum.up_bps),
         down_bps: whole(sum.down_bps),
         ratio: (sum.ratio() * 1e4).round() / 1e4,
+        fast_bps: whole(sum.fast_bps),
+        excluded: sum.excluded,
+        excluded_bps: whole(sum.excluded_bps),
     }
 }

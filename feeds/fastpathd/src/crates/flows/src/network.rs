@@ -4,7 +4,7 @@
 use std::net::IpAddr;
 use std::rc::Rc;
 
-use model::{Connection, NextHop, Routing};
+use model::{Connection, NextHop, Routing, TrafficTypes};
 
 /// Path from the router to an address.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -24,8 +24,8 @@ pub struct Side {
     /// The link-layer address of the next hop is known or not needed.
     pub neighbour: bool,
     pub tunnel: bool,
-    /// Our rules exclude the layer 3 device, because offload of VLANs or PPPoE is disabled.
-    pub left_out: bool,
+    /// Traffic type of the layer 3 device.
+    pub traffic: TrafficTypes,
     /// Our rules exclude the layer 3 device, because the flowtable would bypass a configured queue.
     pub shaped: bool,
     /// Our rules exclude the layer 3 device, because the flowtable cannot read its headers.

@@ -80,7 +80,7 @@ pub struct HostMove {
     pub to: String,
 }
 
-/// Reply of `top`: the busiest hosts, services, VLANs or paths.
+/// Reply of `top`: the busiest hosts, services, VLANs, paths or traffic types.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Top<'a> {
     pub by: Group,
@@ -89,7 +89,7 @@ pub struct Top<'a> {
 
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct TopRow<'a> {
-    /// Address, `proto/port`, VLAN or path.
+    /// Address, `proto/port`, VLAN, path or traffic type.
     pub key: String,
     /// Host or service name, or the zone of a VLAN; empty if unknown.
     pub name: &'a str,
@@ -102,4 +102,9 @@ pub struct TopRow<'a> {
     pub down_bps: u64,
     /// Share of offloaded bytes, 0 to 1.
     pub ratio: f64,
+    /// Bits per second on the fast path, both directions.
+    pub fast_bps: u64,
+    /// Flows that an exclusion or a switch keeps on the slow path.
+    pub excluded: u64,
+    pub excluded_bps: u64,
 }

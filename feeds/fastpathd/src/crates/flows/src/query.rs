@@ -50,7 +50,8 @@ impl FlowsQuery {
         let object = Request::new("", request)?;
         object.only(&["filter", "sort", "desc", "group", "offset", "limit"])?;
         let default = Self::default();
-        let group = object.word("group", Group::from_name, "host, service, vlan or path")?;
+        let group =
+            object.word("group", Group::from_name, "host, service, vlan, path or traffic")?;
         Ok(Self {
             filter: object.value("filter").map_or(Ok(Filter::default()), Filter::parse)?,
             sort: object.word("sort", Sort::from_name, "a column")?.unwrap_or(default.sort),
@@ -142,6 +143,8 @@ config::named! {
         Service = "service",
         Vlan = "vlan",
         Path = "path",
+        /// Types of traffic: a flow may have several.
+        Traffic = "traffic",
     }
 }
 
@@ -210,7 +213,9 @@ impl TopQuery {
         object.only(&["by", "limit"])?;
         let by = |word: &str| Group::from_name(word).filter(|group| *group != Group::None);
         Ok(Self {
-            by: object.word("by", by, "host, service, vlan or path")?.unwrap_or(Group::Host),
+            by: object
+                .word("by", by, "host, service, vlan, path or traffic")?
+                .unwrap_or(Group::Host),
             limit: object.integer("limit", 1, MAX_TOP_LIMIT)?.unwrap_or(TOP_LIMIT),
         })
     }

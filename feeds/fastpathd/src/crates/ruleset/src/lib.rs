@@ -34,4 +34,4 @@ pub use plan::{Candidate, Decision, Plan, PlanReason, Protection, plan};
 pub use policy::{Policy, Segments};
 pub use render::{render, render_remove};
 pub use rules::{IPSEC_SET, MISSED_SETS};
-pub use settings::{LeftOut, OnExit, Settings};
+pub use settings::{OnExit, Settings};

@@ -5,11 +5,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 
 use config::{Cause, is_device_name};
-use model::{Engine, Exclude, PacketChain};
+use model::{Engine, Exclude, PacketChain, TrafficTypes};
 
 use crate::inspection::InspectionRules;
 use crate::marks::Marks;
-use crate::settings::{LeftOut, Settings};
+use crate::settings::Settings;
 
 /// A device as classified by the topology.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -60,8 +60,8 @@ pub struct Plan {
     pub hardware: bool,
     /// Bits of the packet mark that are cleared before a flow is added.
     pub mark_mask: u32,
-    /// Kinds of layer 3 devices whose flows stay on the slow path.
-    pub left_out: LeftOut,
+    /// Types of traffic whose flows stay on the slow path.
+    pub left_out: TrafficTypes,
     /// Layer 3 devices with a queueing discipline that offloaded flows would bypass: their flows
     /// stay on the slow path. Empty after [`plan`].
     pub shaped: BTreeSet<String>,

@@ -5,12 +5,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
-use model::Exclude;
+use model::{Exclude, TrafficType};
 
 use crate::block::SETS;
 use crate::inspection::InspectionRules;
 use crate::plan::Plan;
-use crate::settings::LeftOut;
 
 mod ended;
 mod guard;
@@ -319,17 +318,23 @@ fn passed([original, reply]: [u32; 2]) -> [Rule; 3] {
     ]
 }
 
-/// Excludes device kinds at layer 3, including devices that appear later (`meta iifkind`: Linux
-/// 5.1).
+/// Excludes IP versions, and device kinds at layer 3 including devices that appear later
+/// (`meta iifkind`: Linux 5.1).
 fn left_out(plan: &Plan) -> impl Iterator<Item = Rule> {
-    let LeftOut { vlan, pppoe } = plan.left_out;
-    let kinds = [(vlan, "vlan", "VLAN devices"), (pppoe, "ppp", "PPPoE sessions")];
-    let off = kinds.into_iter().filter(|(off, ..)| *off);
-    off.flat_map(|(_, kind, what)| {
-        ["iifkind", "oifkind"].map(|end| {
-            let text = format!("meta {end} \"{kind}\" return");
-            Rule::new(text, &format!("{what} are switched off"))
-        })
+    plan.left_out.iter().flat_map(|traffic| {
+        let (what, matches) = match (traffic, traffic.device_kind()) {
+            (_, None) => (format!("{traffic} is"), vec![format!("nfproto {traffic}")]),
+            (_, Some(kind)) => {
+                let what = match traffic {
+                    TrafficType::Vlan => "VLAN devices are".to_owned(),
+                    TrafficType::Pppoe => "PPPoE sessions are".to_owned(),
+                    _ => format!("{kind} tunnels are"),
+                };
+                (what, ["iifkind", "oifkind"].map(|end| format!("{end} \"{kind}\"")).into())
+            }
+        };
+        let comment = format!("{what} switched off");
+        matches.into_iter().map(move |one| Rule::new(format!("meta {one} return"), &comment))
     })
 }
 

@@ -8,7 +8,7 @@ use std::time::Duration;
 use config::{
     Fault, Package, Problem, Section, SettingsError, is_device_name, number, number_in, switch,
 };
-use model::{Engine, Exclude};
+use model::{Engine, Exclude, TrafficType, TrafficTypes};
 use serde_json::Value;
 
 use crate::marks::Marks;
@@ -20,13 +20,6 @@ pub enum OnExit {
     #[default]
     Keep,
     Remove,
-}
-
-/// Kinds of layer 3 devices whose flows stay on the slow path.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
-pub struct LeftOut {
-    pub vlan: bool,
-    pub pppoe: bool,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -45,8 +38,8 @@ pub struct Settings {
     /// Allowed lowest devices; empty allows all.
     pub devices: BTreeSet<String>,
     pub ignore_devices: BTreeSet<String>,
-    /// Negated options `vlan` and `pppoe`.
-    pub left_out: LeftOut,
+    /// Switches that are off, and `slow_tunnel`.
+    pub left_out: TrafficTypes,
     /// Number of first packets of every flow, in both directions together, that stay slow.
     pub slow_packets: u32,
     /// Number of busiest hosts with their own metrics; all others share one series.
@@ -68,7 +61,7 @@ impl Default for Settings {
             refresh: Duration::from_secs(1),
             devices: BTreeSet::new(),
             ignore_devices: BTreeSet::new(),
-            left_out: LeftOut::default(),
+            left_out: TrafficTypes::default(),
             slow_packets: 0,
             metrics_hosts: 20,
             excludes: Vec::new(),
@@ -138,8 +131,7 @@ impl Settings {
         }
         self.devices = device_list(section, "device");
         self.ignore_devices = device_list(section, "ignore_device");
-        let mut off = |option| section.value(option, switch) == Some(false);
-        self.left_out = LeftOut { vlan: off("vlan"), pppoe: off("pppoe") };
+        self.left_out = left_out(section);
     }
 
     /// Returns the mark bits for inspection.
@@ -184,6 +176,25 @@ fn device_list(section: &mut Section<'_>, option: &'static str) -> BTreeSet<Stri
         }
     }
     names
+}
+
+fn left_out(section: &mut Section<'_>) -> TrafficTypes {
+    use TrafficType::{Ipv4, Ipv6, Pppoe, Vlan};
+    let is_off = |one: &TrafficType| section.value(one.name(), switch) == Some(false);
+    let mut off: Vec<_> = [Ipv4, Ipv6, Vlan, Pppoe].into_iter().filter(is_off).collect();
+    for word in section.list("slow_tunnel") {
+        match tunnel(word) {
+            Ok(kind) => off.push(kind),
+            Err(fault) => section.error("slow_tunnel", word, fault),
+        }
+    }
+    off.into_iter().collect()
+}
+
+fn tunnel(text: &str) -> Result<TrafficType, Fault> {
+    let tunnels = TrafficType::TUNNELS;
+    let found = tunnels.into_iter().find(|kind| kind.name() == text);
+    found.ok_or_else(|| Fault::not_listed(&tunnels.map(TrafficType::name)))
 }
 
 /// Hook names of `fastpath-bpf`. Native XDP is only selected automatically, if all devices can send

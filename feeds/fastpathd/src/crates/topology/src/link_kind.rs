@@ -56,3 +56,15 @@ pub(crate) fn is_switch_port(link: &Link) -> bool {
 pub(crate) fn is_listed_tunnel(link: &Link) -> bool {
     matches!(&link.kind, LinkKind::Other(kind) if LISTED_TUNNELS.contains(&&**kind))
 }
+
+#[cfg(test)]
+mod tests {
+    use model::TrafficType;
+
+    use super::*;
+
+    #[test]
+    fn every_listed_tunnel_has_a_switch() {
+        assert_eq!(TrafficType::TUNNELS.map(TrafficType::name), LISTED_TUNNELS);
+    }
+}

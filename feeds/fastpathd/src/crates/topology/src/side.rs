@@ -3,7 +3,7 @@
 
 use std::net::IpAddr;
 
-use model::NextHop;
+use model::{NextHop, TrafficType};
 
 use crate::link_kind::{is_listed_tunnel, is_port};
 use crate::model::{Hop, Topology};
@@ -34,8 +34,8 @@ pub struct AddressSide {
     /// The next hop's MAC is known; always true on point-to-point devices.
     pub neighbour: bool,
     pub kind: SideKind,
-    /// The layer 3 device is a VLAN device.
-    pub tagged: bool,
+    /// Traffic type of the layer 3 device; `None` if no switch applies to its kind.
+    pub traffic: Option<TrafficType>,
 }
 
 struct Below {
@@ -59,7 +59,7 @@ impl Topology {
             port: below.port,
             neighbour: link.point_to_point || hop != Hop::Unresolved,
             kind: below.kind,
-            tagged: matches!(link.kind, LinkKind::Vlan { .. }),
+            traffic: TrafficType::of_device_kind(link.kind.name()),
         })
     }
 

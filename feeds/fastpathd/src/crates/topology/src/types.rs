@@ -57,18 +57,25 @@ impl LinkKind {
     pub fn vlan(&self) -> Option<u16> {
         if let Self::Vlan { id, .. } = self { Some(*id) } else { None }
     }
-}
 
-impl fmt::Display for LinkKind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
+    /// Returns the name in the API, which is the kernel's for all kinds except `Ethernet` and
+    /// `Loopback`.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        match self {
             Self::Ethernet => "ethernet",
             Self::Bridge { .. } => "bridge",
             Self::Vlan { .. } => "vlan",
             Self::Ppp => "ppp",
             Self::Loopback => "loopback",
             Self::Other(kind) => kind,
-        })
+        }
+    }
+}
+
+impl fmt::Display for LinkKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
     }
 }
 

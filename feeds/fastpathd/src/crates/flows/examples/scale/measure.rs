@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use ctnetlink::Entry;
 use flows::{EngineState, FlowTable, FlowsQuery, InspectionState, Network, Now, Side, TopQuery};
-use model::{Action, Connection, DevicePolicy, Engine, Gate, NextHop, Routing};
+use model::{Action, Connection, DevicePolicy, Engine, Gate, NextHop, Routing, TrafficTypes};
 use serde_json::{Value, json};
 
 use crate::{Failure, yardstick};
@@ -319,7 +319,7 @@ impl SampleNetwork {
             in_ebpf: false,
             neighbour: true,
             tunnel: false,
-            left_out: false,
+            traffic: TrafficTypes::default(),
             shaped: false,
             encapsulated: false,
             redirected: false,

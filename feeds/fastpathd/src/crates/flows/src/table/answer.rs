@@ -54,7 +54,7 @@ impl FlowTable {
         });
         let page = list.iter().skip(query.offset).take(query.limit);
         let row = |line| {
-            let TopRow { key, name, flows, offloaded, bytes, up_bps, down_bps, ratio } =
+            let TopRow { key, name, flows, offloaded, bytes, up_bps, down_bps, ratio, .. } =
                 groups::top_row(self, line);
             (key, name, flows, offloaded, bytes, up_bps, down_bps, ratio)
         };
@@ -98,7 +98,8 @@ impl FlowTable {
         })
     }
 
-    /// Returns the busiest hosts, services, VLANs or paths. Excludes local and ended flows.
+    /// Returns the busiest hosts, services, VLANs, paths or traffic types. Excludes local and ended
+    /// flows.
     #[must_use]
     pub fn top(&self, query: &TopQuery) -> Top<'_> {
         let mut sums = Sums::new(self, query.by);

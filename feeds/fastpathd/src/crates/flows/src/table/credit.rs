@@ -4,7 +4,7 @@
 
 use ctnetlink::{Counters, Entry};
 
-use crate::flow::{Delta, Growth, Reading};
+use crate::flow::{Delta, Flow, Growth, Reading};
 use crate::handshake::Event;
 use crate::inspection::{InspectionState, InspectionStatus};
 use crate::ladder;
@@ -69,6 +69,14 @@ impl FlowTable {
             self.traffic.add(flow, &self.sides, &credits);
         }
         true
+    }
+
+    /// Returns the rate of a flow on the fast path. A flowtable may forward only one direction.
+    pub(crate) fn fast_bps(&self, flow: &Flow) -> f32 {
+        let reach = flow.reach_of(self.engine.engine);
+        let fast = |i: usize| ladder::direction(flow.path, reach[i]).offloaded();
+        let rates = [flow.up_bps, flow.down_bps];
+        (0..2).filter(|i| fast(*i)).map(|i| rates[i]).sum()
     }
 
     /// Updates best path and inspection status, which determine the credit of the next reading.

@@ -5,7 +5,7 @@
 use std::rc::Rc;
 use std::time::Duration;
 
-use model::{FlowFacts, NextHop, Routing, RuleName};
+use model::{FlowFacts, NextHop, Routing, RuleName, TrafficType, TrafficTypes};
 
 use crate::engine::EngineState;
 use crate::flow::Flow;
@@ -168,6 +168,14 @@ impl FlowTable {
         })
     }
 
+    /// Returns the types of a flow, to which the switches apply.
+    pub(crate) fn traffic(&self, flow: &Flow) -> TrafficTypes {
+        let version = TrafficType::of_address(flow.orig.src);
+        let sides = [flow.initiator, flow.responder].map(|number| self.sides.get(number));
+        let ends = sides.into_iter().flatten().map(|side| side.traffic);
+        ends.fold(TrafficTypes::from_iter([version]), TrafficTypes::union)
+    }
+
     /// Decides path and reason. Call [`note_paths`](Self::note_paths) first, except after steps of
     /// the handshake.
     pub(super) fn judge(&mut self, position: usize, at: Millis) {
@@ -186,8 +194,7 @@ impl FlowTable {
             proto: flow.orig.proto,
             helper: flow.helper,
             seq_adjust: flow.seq_adjust,
-            excluded: excluded
-                || [initiator, responder].into_iter().flatten().any(|side| side.left_out),
+            excluded: excluded || self.traffic(flow).intersects(self.engine.left_out),
             rule_per_packet: self.rule_reached(flow).is_some(),
             roaming: self.engine.roams(&flow.orig, &flow.reply),
             encrypted: by_stack.is_some_and(|seen| seen.is_encrypted(at)),

@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Tests exclusions.
+//! Tests exclusions and switches.
 
 use std::slice;
 
 use crate::support::{
-    TCP, UDP, address, at, dump, entry, flowtable, only, tuple, verdict, watching, web,
+    Net, TCP, UDP, address, at, counted, dump, dump_in, entry, flowtable, offloaded, only, tuple,
+    verdict, watching, web,
 };
 use config::Network;
 use ctnetlink::{Counters, Entry};
-use flows::EngineState;
-use model::{Exclude, Ports};
+use flows::{EngineState, FlowTable, Group, TopQuery};
+use model::{Engine, Exclude, Ports, TrafficType, TrafficTypes};
+use serde_json::Value;
 
 fn network(text: &str) -> Network {
     text.parse().expect("a network")
@@ -69,6 +71,88 @@ fn an_excluded_flow_has_the_reason_excluded() {
         Exclude { dest_port: Some(Ports { first: 443, last: 443 }), ..Exclude::default() };
     table.engine(EngineState { excludes: vec![exclude], ..flowtable() }, at(2.0));
     assert_eq!(verdict(&only(&table, 2.0)), ("slow", "excluded"));
+}
+
+fn types(types: &[TrafficType]) -> TrafficTypes {
+    types.iter().copied().collect()
+}
+
+/// Returns a network whose WAN is a tunnel of this type.
+fn tunnel(kind: TrafficType) -> Net {
+    let mut net = Net::default();
+    (net.wan.traffic, net.wan.tunnel) = (types(&[kind]), true);
+    net
+}
+
+fn is_excluded(off: &[TrafficType], engine: Engine, entry: &Entry, net: &Net) -> bool {
+    let mut table = watching();
+    dump_in(&mut table, 1.0, slice::from_ref(entry), net);
+    let state = EngineState { left_out: types(off), engine, ..EngineState::default() };
+    table.engine(state, at(2.0));
+    verdict(&only(&table, 2.0)).1 == "excluded"
+}
+
+#[test]
+fn a_switch_excludes_the_flows_of_its_type() {
+    use TrafficType::{Ipv4, Ipv6};
+    let web6 = entry(2, tuple(TCP, "fd00:10::2", 40_000, "2001:db8::80", 443));
+    for engine in [Engine::Flowtable, Engine::Ebpf] {
+        for (off, entry, excluded) in
+            [(Ipv4, web(1), true), (Ipv6, web(1), false), (Ipv4, web6, false), (Ipv6, web6, true)]
+        {
+            assert_eq!(is_excluded(&[off], engine, &entry, &Net::default()), excluded, "{off}");
+        }
+        let devices = TrafficType::ALL.into_iter().filter(|one| one.device_kind().is_some());
+        let devices: Vec<_> = devices.collect();
+        for kind in &devices {
+            let net = tunnel(*kind);
+            assert!(is_excluded(&[*kind], engine, &web(1), &net), "{engine} {kind}");
+            let others: Vec<_> = devices.iter().copied().filter(|one| one != kind).collect();
+            assert!(!is_excluded(&others, engine, &web(1), &net), "{engine} {kind}");
+        }
+    }
+}
+
+/// Returns the row of a type in `top`.
+fn measured(table: &FlowTable, kind: &str) -> Value {
+    let query = TopQuery { by: Group::Traffic, limit: 20 };
+    let top = serde_json::to_value(table.top(&query)).expect("JSON");
+    let rows = top["rows"].as_array().expect("rows");
+    rows.iter().find(|row| row["key"] == kind).cloned().unwrap_or_default()
+}
+
+#[test]
+fn top_measures_the_fast_and_the_excluded_part_of_each_type() {
+    let net = tunnel(TrafficType::Wireguard);
+    let mut table = watching();
+    let flows = |bytes: u64| {
+        let web6 = entry(2, tuple(TCP, "fd00:10::2", 40_000, "2001:db8::80", 443));
+        [offloaded(counted(web(1), bytes, 9 * bytes)), counted(web6, 0, bytes)]
+    };
+    dump_in(&mut table, 1.0, &flows(0), &net);
+    dump_in(&mut table, 2.0, &flows(1000), &net);
+    let numbers = |row: &Value| {
+        ["flows", "offloaded", "fast_bps", "excluded", "excluded_bps"].map(|key| row[key].clone())
+    };
+    assert_eq!(numbers(&measured(&table, "wireguard")), [2, 1, 80_000, 0, 0].map(Value::from));
+    assert_eq!(numbers(&measured(&table, "ipv4")), [1, 1, 80_000, 0, 0].map(Value::from));
+    assert_eq!(numbers(&measured(&table, "ipv6")), [1, 0, 0, 0, 0].map(Value::from));
+    assert_eq!(measured(&table, "vlan"), Value::Null);
+    let left_out = types(&[TrafficType::Ipv6]);
+    table.engine(EngineState { left_out, ..flowtable() }, at(2.5));
+    assert_eq!(numbers(&measured(&table, "ipv6")), [1, 0, 0, 1, 8000].map(Value::from));
+    assert_eq!(numbers(&measured(&table, "ipv4")), [1, 1, 80_000, 0, 0].map(Value::from));
+}
+
+#[test]
+fn top_counts_a_direction_outside_the_flowtable_as_slow() {
+    let mut net = Net::default();
+    net.wan.in_flowtable = false;
+    let mut table = watching();
+    let flow = |bytes| offloaded(counted(web(1), bytes, 9 * bytes));
+    dump_in(&mut table, 1.0, &[flow(0)], &net);
+    dump_in(&mut table, 2.0, &[flow(1000)], &net);
+    assert_eq!(measured(&table, "ipv4")["fast_bps"], 8000);
 }
 
 /// Returns `web(1)` with this many packets in each direction.

@@ -10,7 +10,7 @@ use crate::support::{
 };
 use ctnetlink::{Counters, Entry, Event, Status, TcpState};
 use flows::{EngineState, FlowTable, OffloadRequest, Reason};
-use model::{NextHop, Routing};
+use model::{NextHop, Routing, TrafficType};
 
 #[test]
 fn requests_a_connection_when_it_is_established() {
@@ -191,6 +191,18 @@ fn inherited_bytes_count_for_the_flow_but_not_for_totals() {
     dump_in(&mut table, 2.0, &[counted(web(1), 1000, 2000)], &with_programs());
     assert_eq!(table.totals().paths.slow.bytes, 1000);
     assert_eq!(only(&table, 2.0)["up_bytes"].as_u64(), Some(6000));
+}
+
+#[test]
+fn removes_a_flow_when_its_traffic_type_is_switched_off() {
+    let mut table = table();
+    let id = offloaded_flow(&mut table, web(1));
+    let off = |one| EngineState { left_out: [one].into_iter().collect(), ..ebpf() };
+    table.engine(off(TrafficType::Ipv6), at(2.0));
+    assert_eq!(table.offload_requests(), []);
+    table.engine(off(TrafficType::Ipv4), at(3.0));
+    assert_eq!(table.offload_requests()[0], OffloadRequest::Remove(id));
+    assert_eq!(verdict(&only(&table, 3.0)), ("slow", "excluded"));
 }
 
 /// The rules set the mark after the first packets.

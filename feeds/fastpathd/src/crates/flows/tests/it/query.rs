@@ -286,7 +286,10 @@ fn errors_name_field_and_value() {
             json!({ "filter": { "vlan": 4096 } }),
             "filter.vlan: expected an integer from 0 to 4095, not 4096",
         ),
-        (json!({ "group": "zone" }), "group: expected host, service, vlan or path, not \"zone\""),
+        (
+            json!({ "group": "zone" }),
+            "group: expected host, service, vlan, path or traffic, not \"zone\"",
+        ),
         (json!({ "sort": "flows" }), "sort: \"flows\" cannot be combined with single flows"),
         (
             json!({ "sort": "src", "group": "host" }),

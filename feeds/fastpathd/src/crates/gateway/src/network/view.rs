@@ -9,7 +9,6 @@ use std::rc::Rc;
 
 use flows::{Network, Side};
 use model::{Connection, NextHop, Routing};
-use ruleset::LeftOut;
 use topology::{Name, RouteAnswer, RouteBatch, RouteQuery, SideKind, Topology};
 
 use crate::network::interfaces::Interface;
@@ -20,8 +19,6 @@ use crate::network::names::Names;
 pub(crate) struct Scope {
     /// Devices in the flowtable.
     pub(crate) devices: BTreeSet<String>,
-    /// Kinds of devices that the rules exclude.
-    pub(crate) left_out: LeftOut,
     /// Layer 3 devices that the rules exclude because of a queue.
     pub(crate) shaped: BTreeSet<String>,
     /// Layer 3 devices that the rules exclude because of their headers.
@@ -147,7 +144,7 @@ impl Network for NetworkView {
         let side = self.topology.side(address, next_hop)?;
         let port = side.port.as_ref();
         let (zone, outer) = self.zone(&side.device);
-        let Scope { devices, left_out, shaped, encapsulated } = &self.scope;
+        let Scope { devices, shaped, encapsulated } = &self.scope;
         Some(Side {
             zone,
             outer,
@@ -158,8 +155,7 @@ impl Network for NetworkView {
             vlan: side.vlan,
             neighbour: side.neighbour,
             tunnel: side.kind == SideKind::Tunnel,
-            left_out: (left_out.vlan && side.tagged)
-                || (left_out.pppoe && side.kind == SideKind::Pppoe),
+            traffic: side.traffic.into_iter().collect(),
             shaped: shaped.contains(&*side.device),
             encapsulated: encapsulated.contains(&*side.device),
             redirected: port.is_some_and(|p| self.topology.is_redirected(p)),

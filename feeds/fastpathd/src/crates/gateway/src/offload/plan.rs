@@ -77,6 +77,7 @@ impl State {
             Some(plan) if plan.engine != Engine::Off => {
                 let engine = EngineState {
                     engine: plan.engine,
+                    left_out: plan.left_out,
                     excludes: plan.excludes.clone(),
                     roaming: plan.roaming.clone(),
                     slow_packets: plan.slow_packets,
@@ -86,7 +87,6 @@ impl State {
                 };
                 let scope = Scope {
                     devices: plan.devices.clone(),
-                    left_out: plan.left_out,
                     shaped: plan.shaped.clone(),
                     encapsulated: plan.encapsulated.clone(),
                 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-use model::{DevicePolicy, Engine, Exclude};
+use model::{DevicePolicy, Engine, Exclude, TrafficType};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
@@ -81,6 +81,15 @@ fn sets() -> Vec<String> {
     expected
 }
 
+/// Returns the matches of the rules for a switch that is off, without names.
+fn switched_off(one: TrafficType) -> &'static [&'static str] {
+    match one {
+        TrafficType::Ipv4 => &["nfproto ipv4"],
+        TrafficType::Ipv6 => &["nfproto ipv6"],
+        _ => &["iifkind \"\"", "oifkind \"\""],
+    }
+}
+
 /// Panics unless the script consists of exactly the expected statements.
 fn assert_harmless(plan: &Plan) {
     let script = render(plan, &[]);
@@ -142,6 +151,9 @@ fn assert_harmless(plan: &Plan) {
         let rule = next();
         let missed = format!("ct direction {direction} update @missed_{direction} {{ ct id }}");
         assert_eq!(rule, format!("ct status & 0x4000 == 0x4000 {missed} comment \"\""));
+    }
+    for what in plan.left_out.iter().flat_map(switched_off) {
+        assert_eq!(next(), format!("meta {what} return comment \"\""));
     }
     for _ in &plan.excludes {
         for direction in ["original", "reply"] {
@@ -276,7 +288,10 @@ fn tame(mut plan: Plan) -> Plan {
 proptest! {
     #[test]
     fn hostile_settings_are_rejected_or_harmless(
-        main in section("fastpath", &["engine", "mark_mask", "device", "ignore_device"]),
+        main in section(
+            "fastpath",
+            &["engine", "mark_mask", "device", "ignore_device", "slow_tunnel"],
+        ),
         exclude in section(
             "exclude",
             &["name", "src", "dest", "proto", "src_port", "dest_port"],
@@ -331,10 +346,17 @@ proptest! {
         hardware: bool,
         mask in 1..=u32::MAX,
         devices in prop::collection::btree_set("[a-z][a-z0-9.-]{0,14}", 1..8),
+        off in prop::sample::subsequence(TrafficType::ALL.to_vec(), 0..=TrafficType::ALL.len()),
     ) {
         let engine = if hardware { "flowtable-hw" } else { "flowtable" };
         let mask = format!("{mask:#x}");
-        let main = json!({ ".type": "fastpath", "engine": engine, "mark_mask": mask });
+        let mut main = json!({ ".type": "fastpath", "engine": engine, "mark_mask": mask });
+        let (tunnels, switches): (Vec<_>, Vec<_>) =
+            off.iter().partition(|one| TrafficType::TUNNELS.contains(one));
+        main["slow_tunnel"] = tunnels.into_iter().copied().map(TrafficType::name).collect();
+        for one in switches {
+            main[one.name()] = "0".into();
+        }
         let mut values = json!({ "main": main });
         for (number, exclude) in excludes.iter().enumerate() {
             values[format!("x{number}")] = exclude.clone();
@@ -342,6 +364,7 @@ proptest! {
         let (settings, warnings) = Settings::from_uci(&values).unwrap();
         prop_assert_eq!(warnings, []);
         prop_assert_eq!(settings.excludes.len(), excludes.len());
+        prop_assert_eq!(settings.left_out.iter().collect::<Vec<_>>(), off);
         let candidates: Vec<_> = devices.iter().cloned().map(candidate).collect();
         let plan = plan(&candidates, &settings);
         prop_assert_eq!(&plan.devices, &devices);

@@ -31,6 +31,7 @@ fn an_empty_configuration_yields_the_defaults() {
 
 #[test]
 fn reads_every_option_of_the_settings() {
+    use TrafficType::{Ipv6, Pppoe, Sit, Wireguard};
     let text = "config fastpath 'main'
 	option enabled '1'
 	option engine 'flowtable-hw'
@@ -41,8 +42,12 @@ fn reads_every_option_of_the_settings() {
 	list device 'lan1'
 	list device 'wan.35'
 	option ignore_device 'lan4 lan5'
+	option ipv4 '1'
+	option ipv6 '0'
 	option vlan '1'
 	option pppoe '0'
+	list slow_tunnel 'wireguard'
+	list slow_tunnel 'sit'
 	option slow_packets '12'
 	option metrics_hosts '100'
 
@@ -66,7 +71,7 @@ config exclude
         refresh: Duration::from_secs(5),
         devices: ["lan1", "wan.35"].map(str::to_owned).into(),
         ignore_devices: ["lan4", "lan5"].map(str::to_owned).into(),
-        left_out: LeftOut { vlan: false, pppoe: true },
+        left_out: [Ipv6, Pppoe, Sit, Wireguard].into_iter().collect(),
         slow_packets: 12,
         metrics_hosts: 100,
         excludes: vec![Exclude {
@@ -100,6 +105,10 @@ fn every_error_names_section_option_and_value() {
         ("enabled", "maybe", "is neither 1 nor 0"),
         ("vlan", "maybe", "is neither 1 nor 0"),
         ("pppoe", "2", "is neither 1 nor 0"),
+        ("ipv4", "none", "is neither 1 nor 0"),
+        ("ipv6", "6", "is neither 1 nor 0"),
+        ("slow_tunnel", "wiregaurd", "is not one of gre, gretap, ip6tnl, ipip, sit, wireguard"),
+        ("slow_tunnel", "vlan", "is not one of gre, gretap, ip6tnl, ipip, sit, wireguard"),
         ("on_exit", "explode", "is not one of keep, remove"),
         ("mark_mask", "0xfffffffff", "has more than 32 bits"),
         ("mark_mask", "0x", "is not a number"),

@@ -15,9 +15,14 @@ fn expect(
     neighbour: bool,
     kind: SideKind,
 ) -> AddressSide {
-    // netifd names VLAN devices like `br-lan.10`.
-    let tagged = device.contains('.');
-    AddressSide { device: device.into(), vlan, port: port.map(Name::from), neighbour, kind, tagged }
+    // netifd names devices like `br-lan.10` and `pppoe-wan`.
+    let traffic = match device {
+        _ if device.contains('.') => Some(TrafficType::Vlan),
+        "pppoe-wan" | "l2tp-vpn" => Some(TrafficType::Pppoe),
+        _ => None,
+    };
+    let port = port.map(Name::from);
+    AddressSide { device: device.into(), vlan, port, neighbour, kind, traffic }
 }
 
 #[test]
@@ -187,6 +192,7 @@ fn tunnels_have_no_port_unless_a_flowtable_lists_them() {
         ]);
         let found = side(&model, "192.0.2.1").unwrap();
         assert_eq!((found.kind, found.port.as_deref()), (SideKind::Tunnel, Some("t0")), "{kind}");
+        assert_eq!(found.traffic.map(TrafficType::name), Some(kind));
     }
     for kind in ["tun", "vxlan", "vti"] {
         let model = fixture::model([

@@ -11,7 +11,7 @@ use ctnetlink::{Counters, Entry, Status, TcpState, Tuple};
 use flows::{
     EngineState, FlowDetail, FlowPage, FlowTable, FlowsQuery, InspectionState, Network, Now, Side,
 };
-use model::{Action, Connection, Engine, Gate, NextHop, Routing};
+use model::{Action, Connection, Engine, Gate, NextHop, Routing, TrafficTypes};
 use serde_json::{Value, json};
 
 pub(crate) const TCP: u8 = 6;
@@ -39,7 +39,7 @@ pub(crate) fn side(device: &str, vlan: u16, zone: &str, port: &str) -> Side {
         in_ebpf: false,
         neighbour: true,
         tunnel: false,
-        left_out: false,
+        traffic: TrafficTypes::default(),
         shaped: false,
         encapsulated: false,
         redirected: false,

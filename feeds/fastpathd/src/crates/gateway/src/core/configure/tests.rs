@@ -92,7 +92,7 @@ fn the_installed_file_has_the_defaults() {
     let (configuration, warnings) = Configuration::read(&values).unwrap();
     assert_eq!(configuration, Configuration::default());
     assert!(warnings.is_empty(), "{warnings:?}");
-    for option in ["vlan", "pppoe", "refresh", "mark_mask", "hook"] {
+    for option in ["ipv4", "ipv6", "vlan", "pppoe", "refresh", "mark_mask", "hook"] {
         assert!(!values["main"][option].is_null(), "{option} is not in the file");
     }
 }

@@ -151,4 +151,6 @@ impl Core {
 #[cfg(test)]
 mod moved_tests;
 #[cfg(test)]
+mod switches_tests;
+#[cfg(test)]
 pub(super) mod tests;

@@ -10,7 +10,7 @@ fn plan(engine: Engine, devices: &[&str]) -> Plan {
         devices: devices.iter().map(|d| (*d).to_owned()).collect::<BTreeSet<_>>(),
         hardware: engine == Engine::FlowtableHw,
         mark_mask: 0x6000_0000,
-        left_out: ruleset::LeftOut::default(),
+        left_out: model::TrafficTypes::default(),
         slow_packets: 0,
         shaped: BTreeSet::new(),
         tunnels: BTreeSet::new(),

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Checks that the flow table, which the page shows, applies policies, exempt networks and
-//! exclusions like the kernel.
+//! Checks that the flow table, which the page shows, applies policies, exempt networks,
+//! exclusions and switches like the kernel.
 
 use std::net::SocketAddr;
 use std::process::Command;
@@ -8,7 +8,7 @@ use std::rc::Rc;
 
 use ctnetlink::Tuple;
 use flows::{InspectionState, InspectionStatus, Side};
-use model::{Action, DevicePolicy, Exclude};
+use model::{Action, DevicePolicy, TrafficType, TrafficTypes};
 use ruleset::{Candidate, InspectionRules, Nft, Plan, Protection, Settings, plan, render};
 
 use super::network::{Connection, Network};
@@ -69,7 +69,7 @@ fn side(end: SocketAddr) -> Side {
         in_ebpf: false,
         neighbour: true,
         tunnel: false,
-        left_out: false,
+        traffic: TrafficTypes::default(),
         shaped: false,
         encapsulated: false,
         redirected: false,
@@ -164,7 +164,7 @@ fn offered() -> u64 {
     packets.unwrap().parse().unwrap()
 }
 
-fn is_excluded(excludes: &[Exclude], connection: &Connection) -> bool {
+fn is_excluded(settings: &Settings, connection: &Connection) -> bool {
     const UDP: u8 = 17;
     let [initiator, responder] = connection.ends();
     let tuple = |from: SocketAddr, to: SocketAddr| Tuple {
@@ -175,7 +175,9 @@ fn is_excluded(excludes: &[Exclude], connection: &Connection) -> bool {
         dport: to.port(),
     };
     let (orig, reply) = (tuple(initiator, responder), tuple(responder, initiator));
-    excludes.iter().any(|exclude| exclude.matches(&orig, &reply))
+    let version = TrafficTypes::from_iter([TrafficType::of_address(orig.src)]);
+    version.intersects(settings.left_out)
+        || settings.excludes.iter().any(|exclude| exclude.matches(&orig, &reply))
 }
 
 #[test]
@@ -188,10 +190,12 @@ fn the_flow_table_predicts_excluded_connections() {
         };
         let devices = [candidate("lan0"), candidate("wan0")];
         let (mut port, mut seen) = (0, [0, 0]);
-        for options in EXCLUDES {
-            let values = config::parse_uci(&format!("config exclude\n{options}\n")).unwrap();
-            let (settings, warnings) = Settings::from_uci(&values).unwrap();
-            assert!(warnings.is_empty() && settings.excludes.len() == 1, "{options}");
+        let sections = EXCLUDES.map(|options| format!("config exclude\n{options}\n"));
+        let switches = ["ipv4", "ipv6"].map(|of| format!("config fastpath main\noption {of} 0\n"));
+        for options in sections.into_iter().chain(switches) {
+            let (settings, warnings) =
+                Settings::from_uci(&config::parse_uci(&options).unwrap()).unwrap();
+            assert!(warnings.is_empty() && settings != Settings::default(), "{options}");
             nft.run(&counting(&plan(&devices, &settings, &Protection::default()))).await.unwrap();
             for left in [true, false] {
                 // Use ports that conntrack has not seen.
@@ -204,7 +208,7 @@ fn the_flow_table_predicts_excluded_connections() {
                     assert!(connection.send(10) && connection.reply(10));
                     offered();
                     assert!(connection.send(10) && connection.reply(10));
-                    let excluded = is_excluded(&settings.excludes, &connection);
+                    let excluded = is_excluded(&settings, &connection);
                     let ends = connection.ends();
                     assert_eq!(offered(), if excluded { 0 } else { 2 }, "{options} {ends:?}");
                     seen[usize::from(excluded)] += 1;
