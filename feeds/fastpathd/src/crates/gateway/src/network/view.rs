@@ -12,8 +12,9 @@ use model::{Connection, NextHop, Routing};
 use ruleset::LeftOut;
 use topology::{Name, RouteAnswer, RouteBatch, RouteQuery, SideKind, Topology};
 
-use crate::network::interfaces::Interface;
+use crate::network::interfaces::{Firewall, Interface};
 use crate::network::names::Names;
+use crate::network::zones::DeviceZones;
 
 /// A setter that changes an answer increments the generation, so that the flow table resolves the
 /// sides of its flows again.
@@ -21,8 +22,7 @@ use crate::network::names::Names;
 pub(crate) struct NetworkView {
     topology: Topology,
     interfaces: Vec<Interface>,
-    /// Zones of layer 3 devices; true if the zone leads to the Internet.
-    zones: HashMap<String, (Rc<str>, bool)>,
+    zones: DeviceZones,
     names: Names,
     /// Devices in the flowtable in force.
     devices: BTreeSet<String>,
@@ -59,13 +59,13 @@ impl NetworkView {
     }
 
     /// Sets the interfaces. Returns true if zones, devices or addresses have changed.
-    pub(crate) fn set_interfaces(&mut self, interfaces: Vec<Interface>) -> bool {
+    pub(crate) fn set_interfaces(
+        &mut self,
+        firewall: &Firewall,
+        interfaces: Vec<Interface>,
+    ) -> bool {
         let news = self.interfaces.iter().map(place).ne(interfaces.iter().map(place));
-        let zones: HashMap<String, (Rc<str>, bool)> = interfaces
-            .iter()
-            .filter(|i| !i.device.is_empty() && !i.zone.is_empty())
-            .map(|i| (i.device.clone(), (Rc::from(i.zone.as_str()), i.outer)))
-            .collect();
+        let zones = DeviceZones::new(firewall, &interfaces);
         if zones != self.zones {
             self.zones = zones;
             self.generation += 1;
@@ -122,11 +122,6 @@ impl NetworkView {
         &self.devices
     }
 
-    /// Returns the zone of a device, and true if it leads to the Internet; empty without a zone.
-    fn zone(&self, device: &str) -> (Rc<str>, bool) {
-        self.zones.get(device).cloned().unwrap_or_default()
-    }
-
     fn intern(&self, name: &Name) -> Rc<str> {
         let mut interned = self.interned.borrow_mut();
         if let Some(found) = interned.get(name) {
@@ -146,7 +141,7 @@ impl Network for NetworkView {
     fn side(&self, address: IpAddr, next_hop: Option<NextHop>) -> Option<Side> {
         let side = self.topology.side(address, next_hop)?;
         let port = side.port.as_ref();
-        let (zone, outer) = self.zone(&side.device);
+        let (zone, outer) = self.zones.of(&side.device);
         Some(Side {
             zone,
             outer,
@@ -197,7 +192,7 @@ mod tests {
         let generation = view.generation();
         view.set_devices(devices, LeftOut::default(), BTreeSet::new());
         view.set_names(Names::default());
-        view.set_interfaces(Vec::new());
+        view.set_interfaces(&Firewall::default(), Vec::new());
         assert_eq!(view.generation(), generation);
         view.set_names(Names::parse("1 02::1 10.0.0.1 desk", ""));
         assert_eq!(view.generation(), generation + 1);
