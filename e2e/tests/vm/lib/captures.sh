@@ -39,7 +39,7 @@ rounds() {
     local number=$1 id flows=
     shift
     for id; do
-        flows+=" $id:${HOSTS[id]}:$((FIRST_PORT + id)):$BOTH_4:${SERVER_PORTS[id]}"
+        flows+=" $id/${HOSTS[id]}/$((FIRST_PORT + id))/$BOTH_4/${SERVER_PORTS[id]}"
     done
     peers rm -f /tmp/e2e/go /tmp/e2e/enough /tmp/e2e/rounds.done
     begin h10 rounds "/tmp/e2e/rounds $number$flows"

@@ -26,6 +26,8 @@ export const tunnels = {
   wireguard: 'WireGuard',
   gre: 'GRE',
   gretap: 'GRETAP',
+  ip6gre: 'GRE over IPv6',
+  ip6gretap: 'GRETAP over IPv6',
   ipip: 'IPIP',
   sit: '6in4, 6rd (sit)',
   ip6tnl: 'DS-Lite, MAP-E (ip6tnl)',

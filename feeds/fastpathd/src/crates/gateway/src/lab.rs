@@ -26,6 +26,7 @@ pub fn link(index: u32, name: &str, kind: LinkKind) -> Link {
         operstate: 6,
         hardware: if ppp { 512 } else { 1 },
         point_to_point: ppp,
+        checksums: false,
         priorities: VlanPriorities::default(),
     }
 }

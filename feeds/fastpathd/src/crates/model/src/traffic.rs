@@ -14,6 +14,8 @@ config::named! {
         Pppoe = "pppoe",
         Gre = "gre",
         Gretap = "gretap",
+        Ip6gre = "ip6gre",
+        Ip6gretap = "ip6gretap",
         /// IPv4 or IPv6 in IPv6, such as DS-Lite and MAP-E.
         Ip6tnl = "ip6tnl",
         Ipip = "ipip",
@@ -24,8 +26,16 @@ config::named! {
 }
 
 impl TrafficType {
-    pub const TUNNELS: [Self; 6] =
-        [Self::Gre, Self::Gretap, Self::Ip6tnl, Self::Ipip, Self::Sit, Self::Wireguard];
+    pub const TUNNELS: [Self; 8] = [
+        Self::Gre,
+        Self::Gretap,
+        Self::Ip6gre,
+        Self::Ip6gretap,
+        Self::Ip6tnl,
+        Self::Ipip,
+        Self::Sit,
+        Self::Wireguard,
+    ];
 
     /// Returns the kernel's name of the device kind; `None` for an IP version.
     #[must_use]
@@ -36,6 +46,8 @@ impl TrafficType {
             Self::Vlan
             | Self::Gre
             | Self::Gretap
+            | Self::Ip6gre
+            | Self::Ip6gretap
             | Self::Ip6tnl
             | Self::Ipip
             | Self::Sit

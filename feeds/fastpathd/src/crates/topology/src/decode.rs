@@ -123,6 +123,8 @@ fn link(index: u32, hardware: u16, flags: u32, attrs: &[u8]) -> Option<Link> {
         lower: None,
         hardware,
         point_to_point: flags & (IFF_POINTOPOINT | IFF_NOARP) != 0,
+        checksums: driver.is_some_and(|name| name.contains("gre"))
+            && data.is_some_and(has_checksums),
         priorities: data
             .filter(|_| driver == Some("vlan"))
             .map_or_else(Default::default, priorities),
@@ -134,6 +136,14 @@ fn link(index: u32, hardware: u16, flags: u32, attrs: &[u8]) -> Option<Link> {
     let foreign = attribute(attrs, libc::IFLA_LINK_NETNSID).is_some();
     link.lower = link.lower.filter(|lower| !foreign && *lower != index);
     (!link.name.is_empty()).then_some(link)
+}
+
+/// Returns whether a GRE tunnel expects checksums, from `IFLA_GRE_IFLAGS`.
+fn has_checksums(gre: &[u8]) -> bool {
+    const IFLAGS: u16 = 2;
+    const GRE_CSUM: u16 = 0x8000;
+    let flags = attribute(gre, IFLAGS).and_then(|value| number(value, u16::from_be_bytes));
+    flags.is_some_and(|flags| flags & GRE_CSUM != 0)
 }
 
 fn take_link(link: &mut Link, kind: u16, value: &[u8]) -> Option<()> {

@@ -91,6 +91,7 @@ pub(crate) fn link(index: u32, name: &str) -> Link {
         lower: None,
         hardware: libc::ARPHRD_ETHER,
         point_to_point: false,
+        checksums: false,
         priorities: VlanPriorities::default(),
     }
 }

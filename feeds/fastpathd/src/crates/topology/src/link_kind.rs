@@ -26,7 +26,12 @@ const TUNNELS: [&str; 17] = [
 
 /// Tunnels that work as flowtable devices: the flowtable hooks packets after decapsulation and
 /// sends through the tunnel device. Measured on Linux 6.12, in both directions.
-const LISTED_TUNNELS: [&str; 6] = ["gre", "gretap", "ip6tnl", "ipip", "sit", "wireguard"];
+///
+/// Tunnels that verify a checksum are excluded: a flowtable changes the hop limit of IPv6 packets
+/// but keeps their sum (`CHECKSUM_COMPLETE`), which `ip6_forward` discards, so hosts behind virtual
+/// ports drop the packets.
+const LISTED_TUNNELS: [&str; 8] =
+    ["gre", "gretap", "ip6gre", "ip6gretap", "ip6tnl", "ipip", "sit", "wireguard"];
 
 /// Devices that combine several links. The receive handler of a member passes frames to the
 /// combined device, whose ingress hook runs in addition to the member's.
@@ -54,7 +59,8 @@ pub(crate) fn is_switch_port(link: &Link) -> bool {
 }
 
 pub(crate) fn is_listed_tunnel(link: &Link) -> bool {
-    matches!(&link.kind, LinkKind::Other(kind) if LISTED_TUNNELS.contains(&&**kind))
+    let listed = |kind: &str| LISTED_TUNNELS.contains(&kind) && !link.checksums;
+    matches!(&link.kind, LinkKind::Other(kind) if listed(kind))
 }
 
 #[cfg(test)]

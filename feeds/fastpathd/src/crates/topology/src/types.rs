@@ -80,6 +80,7 @@ impl fmt::Display for LinkKind {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[expect(clippy::struct_excessive_bools, reason = "independent facts of the kernel")]
 pub struct Link {
     /// The kernel's index, unique while the device exists.
     pub index: u32,
@@ -103,6 +104,8 @@ pub struct Link {
     pub hardware: u16,
     /// The link resolves no neighbours (`IFF_POINTOPOINT` or `IFF_NOARP`).
     pub point_to_point: bool,
+    /// Received packets have a checksum of the tunnel's own header (GRE with `icsum`).
+    pub checksums: bool,
     /// All 0 unless the link is a VLAN device.
     pub priorities: VlanPriorities,
 }

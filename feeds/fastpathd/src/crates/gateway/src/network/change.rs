@@ -4,7 +4,7 @@
 use std::net::IpAddr;
 
 use ebpf::dependency::{Dependency, DependencyChange};
-use topology::{Change as NetworkChange, LinkKind, Topology};
+use topology::{Change as NetworkChange, Link, LinkKind, Topology};
 
 pub(super) fn change_of(change: &NetworkChange) -> DependencyChange {
     let host = |address: IpAddr| {
@@ -41,7 +41,10 @@ pub(super) fn change_of(change: &NetworkChange) -> DependencyChange {
 /// Returns true if this change, not yet part of `topology`, makes a link's MTU smaller.
 pub(super) fn shrinks(change: &NetworkChange, topology: &Topology) -> bool {
     let NetworkChange::Link(link) = change else { return false };
-    topology.link(link.index).is_some_and(|known| link.mtu < known.mtu || link.mtu6 < known.mtu6)
+    // Without IPv6, `mtu6` is unlimited.
+    let mtu6 = |link: &Link| link.mtu6.min(link.mtu);
+    let known = topology.link(link.index).filter(|known| known.up);
+    known.is_some_and(|known| link.mtu < known.mtu || mtu6(link) < mtu6(known))
 }
 
 /// Returns true if this change may reroute flows that do not depend on the changed object.

@@ -179,7 +179,8 @@ impl State {
         self.interfaces_seen = now;
         let interfaces = parse_dump(dump, &self.firewall);
         self.reconnects.read(&interfaces, now.mono);
-        let changed = self.view.set_interfaces(interfaces) || !self.interfaces_known;
+        let changed =
+            self.view.set_interfaces(&self.firewall, interfaces) || !self.interfaces_known;
         self.interfaces_known = true;
         changed
     }

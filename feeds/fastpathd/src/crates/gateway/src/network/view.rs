@@ -11,8 +11,9 @@ use flows::{Network, Side};
 use model::{Connection, NextHop, Routing};
 use topology::{Name, RouteAnswer, RouteBatch, RouteQuery, SideKind, Topology};
 
-use crate::network::interfaces::Interface;
+use crate::network::interfaces::{Firewall, Interface};
 use crate::network::names::Names;
+use crate::network::zones::DeviceZones;
 
 /// Devices of the rules in force.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
@@ -31,8 +32,7 @@ pub(crate) struct Scope {
 pub(crate) struct NetworkView {
     topology: Topology,
     interfaces: Vec<Interface>,
-    /// Zones of layer 3 devices; true if the zone leads to the Internet.
-    zones: HashMap<String, (Rc<str>, bool)>,
+    zones: DeviceZones,
     names: Names,
     scope: Scope,
     /// Devices with one of our eBPF programs.
@@ -64,13 +64,13 @@ impl NetworkView {
     }
 
     /// Sets the interfaces. Returns true if zones, devices or addresses have changed.
-    pub(crate) fn set_interfaces(&mut self, interfaces: Vec<Interface>) -> bool {
+    pub(crate) fn set_interfaces(
+        &mut self,
+        firewall: &Firewall,
+        interfaces: Vec<Interface>,
+    ) -> bool {
         let news = self.interfaces.iter().map(place).ne(interfaces.iter().map(place));
-        let zones: HashMap<String, (Rc<str>, bool)> = interfaces
-            .iter()
-            .filter(|i| !i.device.is_empty() && !i.zone.is_empty())
-            .map(|i| (i.device.clone(), (Rc::from(i.zone.as_str()), i.outer)))
-            .collect();
+        let zones = DeviceZones::new(firewall, &interfaces);
         if zones != self.zones {
             self.zones = zones;
             self.generation += 1;
@@ -119,11 +119,6 @@ impl NetworkView {
         &self.scope.devices
     }
 
-    /// Returns the zone of a device, and true if it leads to the Internet; empty without a zone.
-    fn zone(&self, device: &str) -> (Rc<str>, bool) {
-        self.zones.get(device).cloned().unwrap_or_default()
-    }
-
     fn intern(&self, name: &Name) -> Rc<str> {
         let mut interned = self.interned.borrow_mut();
         if let Some(found) = interned.get(name) {
@@ -143,7 +138,7 @@ impl Network for NetworkView {
     fn side(&self, address: IpAddr, next_hop: Option<NextHop>) -> Option<Side> {
         let side = self.topology.side(address, next_hop)?;
         let port = side.port.as_ref();
-        let (zone, outer) = self.zone(&side.device);
+        let (zone, outer) = self.zones.of(&side.device);
         let Scope { devices, shaped, encapsulated } = &self.scope;
         Some(Side {
             zone,
@@ -195,7 +190,7 @@ mod tests {
         let generation = view.generation();
         view.set_scope(scope);
         view.set_names(Names::default());
-        view.set_interfaces(Vec::new());
+        view.set_interfaces(&Firewall::default(), Vec::new());
         assert_eq!(view.generation(), generation);
         view.set_names(Names::parse("1 02::1 10.0.0.1 desk", ""));
         assert_eq!(view.generation(), generation + 1);

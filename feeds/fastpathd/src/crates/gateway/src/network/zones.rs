@@ -1,14 +1,52 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! Finds the devices of zones and VLANs, the ports for inspection, and `HOME_NET`.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::net::IpAddr;
+use std::rc::Rc;
 
 use config::Network;
 use ruleset::Segments;
 use topology::{LinkKind, Topology, is_link_local};
 
 use crate::network::interfaces::{Firewall, Interface};
+
+/// Name of a zone, and whether it leads to the Internet.
+pub(crate) type Zone = (Rc<str>, bool);
+
+/// Zones of layer 3 devices, by their interfaces and by the devices that zones name.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) struct DeviceZones {
+    devices: HashMap<String, Zone>,
+    /// Zones of all devices whose names start with a prefix.
+    prefixes: Vec<(String, Zone)>,
+}
+
+impl DeviceZones {
+    pub(crate) fn new(firewall: &Firewall, interfaces: &[Interface]) -> Self {
+        let zone = |name: &str| (Rc::from(name), firewall.is_wan(name));
+        let mut all = Self::default();
+        for (name, device) in firewall.devices() {
+            match device.strip_suffix('+') {
+                Some(prefix) => all.prefixes.push((prefix.to_owned(), zone(name))),
+                None => drop(all.devices.insert(device.to_owned(), zone(name))),
+            }
+        }
+        for interface in interfaces {
+            if !interface.device.is_empty() && !interface.zone.is_empty() {
+                all.devices.insert(interface.device.clone(), zone(&interface.zone));
+            }
+        }
+        all
+    }
+
+    /// Returns the zone of a device; empty without a zone.
+    pub(crate) fn of(&self, device: &str) -> Zone {
+        let prefix = || self.prefixes.iter().find(|(prefix, _)| device.starts_with(prefix));
+        let found = self.devices.get(device).or_else(|| prefix().map(|(_, zone)| zone));
+        found.cloned().unwrap_or_default()
+    }
+}
 
 /// Returns the devices of each zone and VLAN.
 pub(crate) fn segments(
@@ -162,6 +200,24 @@ mod tests {
         let (_, interfaces, topology) = lab();
         let segments = segments(&Firewall::parse(&values), &interfaces, &topology);
         assert_eq!(segments.zones["vpn"], ["pppoe-wan", "wg0"].map(str::to_owned).into());
+    }
+
+    #[test]
+    fn a_device_is_in_the_zone_that_names_it() {
+        let mut values = lab_firewall();
+        let devices = ["wg0", "tun+", "br-lan.+"];
+        values["z3"] = serde_json::json!({".type": "zone", "name": "vpn", "device": devices});
+        let firewall = Firewall::parse(&values);
+        let zones = DeviceZones::new(&firewall, &parse_dump(&lab_dump(), &firewall));
+        for (device, zone, outer) in [
+            ("wg0", "vpn", false),
+            ("tun7", "vpn", false),
+            ("pppoe-wan", "wan", true),
+            ("br-lan.10", "lan", false),
+            ("wg1", "", false),
+        ] {
+            assert_eq!(zones.of(device), (Rc::from(zone), outer), "{device}");
+        }
     }
 
     #[test]

@@ -19,6 +19,7 @@ fn link(index: u32, name: &str, kind: LinkKind, lower: Option<u32>) -> Link {
         lower,
         hardware,
         point_to_point: false,
+        checksums: false,
         priorities: VlanPriorities::default(),
     }
 }

@@ -99,6 +99,8 @@ fn reads_all_spellings_of_a_switch() {
 
 #[test]
 fn every_error_names_section_option_and_value() {
+    let tunnels =
+        "is not one of gre, gretap, ip6gre, ip6gretap, ip6tnl, ipip, sit, wireguard";
     for (option, value, what) in [
         ("hook", "warp", "is not one of auto, tcx, clsact, xdp-generic"),
         ("engine", "warp", "is not one of off, flowtable, flowtable-hw, ebpf"),
@@ -107,8 +109,8 @@ fn every_error_names_section_option_and_value() {
         ("pppoe", "2", "is neither 1 nor 0"),
         ("ipv4", "none", "is neither 1 nor 0"),
         ("ipv6", "6", "is neither 1 nor 0"),
-        ("slow_tunnel", "wiregaurd", "is not one of gre, gretap, ip6tnl, ipip, sit, wireguard"),
-        ("slow_tunnel", "vlan", "is not one of gre, gretap, ip6tnl, ipip, sit, wireguard"),
+        ("slow_tunnel", "wiregaurd", tunnels),
+        ("slow_tunnel", "vlan", tunnels),
         ("on_exit", "explode", "is not one of keep, remove"),
         ("mark_mask", "0xfffffffff", "has more than 32 bits"),
         ("mark_mask", "0x", "is not a number"),

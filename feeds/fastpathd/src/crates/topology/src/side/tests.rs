@@ -185,7 +185,7 @@ fn a_ppp_device_without_a_session_is_a_tunnel() {
 
 #[test]
 fn tunnels_have_no_port_unless_a_flowtable_lists_them() {
-    for kind in ["wireguard", "gretap", "sit"] {
+    for kind in ["wireguard", "gretap", "sit", "ip6gre"] {
         let model = fixture::model([
             Change::Link(fixture::other(9, "t0", kind)),
             Change::Route(fixture::route(9, "0.0.0.0/0", None)),
@@ -194,7 +194,7 @@ fn tunnels_have_no_port_unless_a_flowtable_lists_them() {
         assert_eq!((found.kind, found.port.as_deref()), (SideKind::Tunnel, Some("t0")), "{kind}");
         assert_eq!(found.traffic.map(TrafficType::name), Some(kind));
     }
-    for kind in ["tun", "vxlan", "vti"] {
+    for kind in ["tun", "vxlan", "xfrm", "vti"] {
         let model = fixture::model([
             Change::Link(fixture::other(9, "t0", kind)),
             Change::Route(fixture::route(9, "0.0.0.0/0", None)),
@@ -202,6 +202,12 @@ fn tunnels_have_no_port_unless_a_flowtable_lists_them() {
         let found = side(&model, "192.0.2.1").unwrap();
         assert_eq!((found.kind, found.port), (SideKind::Tunnel, None), "{kind}");
     }
+    let checksums = Link { checksums: true, ..fixture::other(9, "t0", "gre") };
+    let model = fixture::model([
+        Change::Link(checksums),
+        Change::Route(fixture::route(9, "0.0.0.0/0", None)),
+    ]);
+    assert_eq!(side(&model, "192.0.2.1").unwrap().port, None);
 }
 
 #[test]

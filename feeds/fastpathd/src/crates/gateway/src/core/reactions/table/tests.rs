@@ -252,6 +252,24 @@ fn a_smaller_mtu_renews_the_flowtable() {
 }
 
 #[test]
+fn a_new_tunnel_that_adapts_its_mtu_renews_nothing() {
+    let mut core = running();
+    core.entries_read(&[established(1, true)]);
+    let known = core.network.topology().link_named("br-lan.10").unwrap().clone();
+    let kind = topology::LinkKind::Other("gre".into());
+    let new = topology::Link { index: 99, name: "gre1".into(), kind, up: false, ..known };
+    for link in [
+        topology::Link { mtu: 1476, mtu6: u32::MAX, ..new.clone() },
+        topology::Link { mtu: 1468, mtu6: u32::MAX, ..new.clone() },
+        topology::Link { mtu: 1468, mtu6: u32::MAX, up: true, ..new.clone() },
+        topology::Link { mtu: 1468, mtu6: 1468, up: true, ..new },
+    ] {
+        let effects = core.network_changed(vec![topology::Change::Link(link.clone())]);
+        assert!(!renews(&effects), "{link:?}");
+    }
+}
+
+#[test]
 fn a_smaller_ipv6_mtu_revokes_flows_without_an_event() {
     let mut core = running();
     core.entries_read(&[established(1, true)]);

@@ -1,0 +1,163 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# shellcheck disable=SC2034 # the tests use the names
+# A tunnel of any kind to a site behind the ISP. Its outer packets use the PPPoE session.
+
+SITE=site0
+NEAR_4=10.98.0.1
+FAR_4=10.98.0.2
+NEAR_6=2001:db8:98::1
+FAR_6=2001:db8:98::2
+OUTER_6=2001:db8:ffff::2
+ECHO_PORT=7300
+
+# carries KIND: prints the IP versions inside the tunnel. `ip6tnl` is IPv4 in IPv6, as for DS-Lite.
+carries() {
+    case $1 in
+        ipip | ip6tnl) echo 4 ;;
+        sit) echo 6 ;;
+        *) echo 4 6 ;;
+    esac
+}
+outer_version() { case $1 in ip6*) echo 6 ;; *) echo 4 ;; esac }
+has_frames() { [[ $1 == *tap || $1 == vxlan ]]; }
+
+# created KIND LOCAL REMOTE: prints commands of ip that create the device.
+created() {
+    local options=
+    case $1 in
+        wireguard) echo "link add $SITE type wireguard" && return ;;
+        ip6tnl) options="mode ipip6 encaplimit none" ;;
+        ip6gre*) options="encaplimit none" ;;
+        vxlan) options="id 98 dstport 4789" ;;
+        gre-csum) options=csum ;;
+    esac
+    echo "link add $SITE type ${1%-csum} $options local $2 remote $3"
+}
+
+# addressed VERSIONS ADDRESS_4 ADDRESS_6: prints commands that start the device.
+addressed() {
+    echo "link set $SITE up"
+    [[ $1 != *4* ]] || echo "addr add $2/24 dev $SITE"
+    [[ $1 != *6* ]] || echo "addr add $3/64 dev $SITE nodad"
+}
+
+# gateway_end KIND: prints the shell commands that create the gateway's end.
+gateway_end() {
+    local near far=203.0.113.1
+    near=$(wan_address)
+    [ "$(outer_version "$1")" = 4 ] || near=$OUTER_6 far=$ISP_6
+    printf "ip -b - <<'END'\n%s\nEND\n" "$(created "$1" "$near" "$far")"
+    [ "$1" != wireguard ] ||
+        echo "wg set $SITE listen-port 51820 private-key /run/e2e/home.key peer $SITE_KEY \
+            endpoint 203.0.113.1:51820 allowed-ips 0.0.0.0/0,::/0"
+    printf "ip -b - <<'END'\n%s\nEND\n" "$(addressed "$(carries "$1")" $NEAR_4 $NEAR_6)"
+}
+
+# site_end KIND: creates the ISP's end, with routes to h10 and an echo server.
+site_end() {
+    local far near=203.0.113.1 version end back
+    far=$(wan_address)
+    [ "$(outer_version "$1")" = 4 ] || near=$ISP_6 far=$OUTER_6
+    created "$1" "$near" "$far" | peers ip -n isp -b -
+    [ "$1" != wireguard ] ||
+        peers "ip netns exec isp wg set $SITE listen-port 51820 private-key /tmp/e2e/site.key \
+            peer $HOME_KEY allowed-ips 0.0.0.0/0,::/0"
+    addressed "$(carries "$1")" $FAR_4 $FAR_6 | peers ip -n isp -b -
+    for version in $(carries "$1"); do
+        end=H10_$version back=NEAR_$version
+        back="via ${!back}"
+        has_frames "$1" || back=
+        echo "route replace ${!end} $back dev $SITE"
+    done | peers ip -n isp -b -
+    begin isp echo "exec /lab/echo $ECHO_PORT"
+}
+
+# tunnel_on KIND [OPTION…]: sets up both ends and the zone vpn, with these options of UCI.
+tunnel_on() {
+    local version far
+    KIND=$1
+    shift
+    at_the_end tunnel_off
+    if [ "$KIND" = wireguard ]; then
+        HOME_KEY=$(wireguard_key home)
+        SITE_KEY=$(wireguard_key site)
+        peers cat /tmp/e2e/home.key | gw 'cat >/run/e2e/home.key'
+    fi
+    add_config firewall <<<"
+config zone
+	option name 'vpn'
+	list device '$SITE'
+	option input 'ACCEPT'
+	option output 'ACCEPT'
+	option forward 'REJECT'
+$([ $# = 0 ] || printf "\toption %s\n" "$@")
+
+config forwarding
+	option src 'lan'
+	option dest 'vpn'
+
+config forwarding
+	option src 'vpn'
+	option dest 'lan'
+
+config rule
+	option name 'tunnels'
+	option src 'wan'
+	option proto 'udp'
+	option dest_port '4789 51820'
+	option target 'ACCEPT'"
+    site_end "$KIND"
+    gw "$(gateway_end "$KIND")"
+    for version in $(carries "$KIND"); do
+        far=FAR_$version
+        soon 20 h10 ping -c 1 -W 1 "${!far}"
+    done
+}
+tunnel_off() {
+    gw "ip link delete $SITE" 2>/dev/null || true
+    peers "ip -n isp link delete $SITE; rm -f /tmp/e2e/*.key" 2>/dev/null || true
+}
+
+listed() { gw "nft list flowtables | grep -qw $SITE"; }
+
+# count_forwarded: counts packets of the flows of inner_rounds in the forward chain.
+count_forwarded() {
+    local version
+    {
+        echo "table inet e2e {"
+        for version in 4 6; do printf 'counter %s { }\n' "up$version" "down$version"; done
+        printf '%s\n' "chain forward {" "type filter hook forward priority raw"
+        for version in 4 6; do
+            echo "udp sport $((FIRST_PORT + version)) counter name up$version"
+            echo "udp dport $((FIRST_PORT + version)) counter name down$version"
+        done
+        printf '}\n}\n'
+    } | gw nft -f -
+}
+forwarded() { gw nft list counter inet e2e "$1" | sed -n 's/.*packets \([0-9]*\).*/\1/p'; }
+all_forwarded() {
+    gw nft list table inet e2e | sed -n 's/.*packets \([0-9]*\).*/\1/p' | xargs
+}
+
+# inner_rounds NUMBER: starts `rounds` with a flow for each IP version of the tunnel; the version is
+# its id.
+inner_rounds() {
+    local version end far flows=
+    FIRST_PORT=$(fresh_port)
+    for version in $(carries "$KIND"); do
+        end=H10_$version far=FAR_$version
+        flows+=" $version/${!end}/$((FIRST_PORT + version))/${!far}/$ECHO_PORT"
+    done
+    count_forwarded
+    peers rm -f /tmp/e2e/go /tmp/e2e/enough /tmp/e2e/rounds.done
+    begin h10 rounds "/tmp/e2e/rounds $1$flows"
+}
+
+# inner_flow VERSION: prints the flow.
+inner_flow() { newest --proto udp --text "$((FIRST_PORT + $1))"; }
+inner_on_path() { on_path "$1" --proto udp --text "$((FIRST_PORT + $2))"; }
+inner_on() {
+    local version
+    for version in $(carries "$KIND"); do soon 15 inner_on_path "$1" "$version"; done
+}

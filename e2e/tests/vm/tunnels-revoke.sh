@@ -1,0 +1,80 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# A change of rules, routes or policies reaches offloaded flows through a tunnel within a second,
+# and flows beside the tunnel lose no packet. Inspection works through tunnels.
+# @each wireguard gre gretap ipip ip6tnl
+
+# shellcheck source=e2e/tests/vm/lib/wireguard.sh
+. "$VM/lib/wireguard.sh"
+# shellcheck source=e2e/tests/vm/lib/tunnels.sh
+. "$VM/lib/tunnels.sh"
+# shellcheck source=e2e/tests/vm/lib/revocation.sh
+. "$VM/lib/revocation.sh"
+
+REVOKED_TO=$FAR_4
+OTHER_TO=$ISP_4
+AFTERWARDS=tunnel_off
+
+# tunnel_to_echoes KIND: sets up the tunnel with an echo server at the port that `numbers` uses.
+tunnel_to_echoes() {
+    tunnel_on "$1"
+    begin isp echoes "exec /lab/echo 443 $FAR_4"
+}
+
+forbid_site() {
+    printf "insert rule inet fw4 forward ip %s $FAR_4 counter drop comment \"e2e\"\n" "$@" |
+        timed nft -f -
+}
+# @each gre @core
+# @each wireguard gretap ipip ip6tnl
+test_a_drop_rule_stops_a_flow_through_a_tunnel() {
+    tunnel_to_echoes "$1"
+    stops flowtable rules_back forbid_site saddr daddr
+}
+test_a_drop_rule_for_answers_stops_a_flow_through_a_tunnel() {
+    tunnel_to_echoes "$1"
+    stops flowtable rules_back forbid_site saddr
+}
+
+site_lost() { timed ip route add blackhole "$FAR_4"; }
+site_found() { gw ip route del blackhole "$FAR_4"; }
+test_a_blackhole_route_stops_a_flow_through_a_tunnel() {
+    tunnel_to_echoes "$1"
+    stops flowtable site_found site_lost
+}
+
+# inspection ACTION [LINES]: prints a policy with this action for the tunnel.
+inspection() {
+    echo "
+config ips 'ips'
+	option enabled '1'
+	option default 'none'
+	option budget_bytes '5000'
+${2-}
+config policy
+	option name 'e2e'
+	option src 'lan'
+	option dest 'vpn'
+	option action '$1'"
+}
+always_inspected() {
+    configured "$(inspection always)"
+    soon 40 says '.policy.policies[0].action == "always"' ips
+}
+test_a_new_inspection_policy_ends_the_offload_through_a_tunnel() {
+    tunnel_to_echoes "$1"
+    carried flowtable "$(inspection none)"
+    diverts inspect/always-inspected always_inspected
+}
+
+bad_answer() {
+    timed true
+    bad_page h10 "$FAR_4" >/dev/null
+    soon 5 says "[.blocks[].address] | index(\"$FAR_4\") != null" blocks
+}
+unblock() { gw fastpathctl release "$FAR_4"; }
+test_a_blocked_site_behind_a_tunnel_is_stopped() {
+    tunnel_to_echoes "$1"
+    WITH=$(inspection inspect "	option block '1'")
+    stops flowtable unblock bad_answer
+}
