@@ -17,7 +17,7 @@ prepare_peers() {
     local file
     peers 'mkdir -p /tmp/e2e'
     for file in talk pour drink quic exchange ftp flood numbers steady rounds captured openers \
-        reuse pretend; do
+        reuse pretend many; do
         peers "cat >/tmp/e2e/$file && chmod +x /tmp/e2e/$file" <"$VM/peers/$file"
     done
 }

@@ -37,6 +37,7 @@ mod traffic;
 
 pub use engine::EngineState;
 pub use handshake::{OffloadRequest, OffloadState, ReadingStart, RulesVersion};
+pub use table::hardware::CpuSample;
 pub use history::{History, HistoryQuery, Series};
 pub use hosts::HostTraffic;
 pub use inspection::{InspectionState, InspectionStatus};

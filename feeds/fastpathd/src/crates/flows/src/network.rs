@@ -24,6 +24,7 @@ pub struct Side {
     /// The link-layer address of the next hop is known or not needed.
     pub neighbour: bool,
     pub tunnel: bool,
+    pub pppoe: bool,
     /// Our rules exclude the layer 3 device, because offload of VLANs or PPPoE is disabled.
     pub left_out: bool,
     /// Our rules exclude the layer 3 device, because the flowtable would bypass a configured queue.
@@ -52,6 +53,15 @@ pub(crate) fn reach(ends: [Option<&Side>; 2]) -> [Reach; 2] {
         Some(_) | None if able => Reach::Hardware,
         Some(_) | None => Reach::Software,
     })
+}
+
+/// Whether the CPU receives the packets of each direction; `None` if unknown.
+pub(crate) type ByCpu = [Option<bool>; 2];
+
+/// Returns the reach without hardware for directions that the CPU receives.
+pub(crate) fn less(reach: [Reach; 2], by_cpu: ByCpu) -> [Reach; 2] {
+    let seen = |i: usize| by_cpu[i] == Some(true);
+    [0, 1].map(|i| if seen(i) { reach[i].min(Reach::Software) } else { reach[i] })
 }
 
 impl Side {

@@ -8,6 +8,7 @@ mod inspection;
 mod packet_rule;
 mod policy;
 mod routing;
+mod tuple_hash;
 
 pub use connection::Connection;
 pub use engine::Engine;
@@ -16,3 +17,4 @@ pub use inspection::{Action, FailPolicy, Gate, InspectionMode, Spread};
 pub use packet_rule::{Condition, FlowFacts, NatStage, Outcome, PacketChain, RuleName, Step, Test};
 pub use policy::DevicePolicy;
 pub use routing::{NextHop, Routing};
+pub use tuple_hash::{MODULUS, SEED, tuple_hash};

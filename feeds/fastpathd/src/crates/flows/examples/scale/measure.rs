@@ -319,6 +319,7 @@ impl SampleNetwork {
             in_ebpf: false,
             neighbour: true,
             tunnel: false,
+            pppoe: false,
             left_out: false,
             shaped: false,
             redirected: false,

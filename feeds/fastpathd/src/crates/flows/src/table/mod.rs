@@ -6,6 +6,7 @@ mod answer;
 mod capacity;
 mod credit;
 mod feed;
+pub(crate) mod hardware;
 mod find;
 mod index;
 mod judge;
@@ -23,6 +24,7 @@ use crate::ends::ByEnds;
 use crate::engine::EngineState;
 use crate::flow::Flow;
 use crate::handshake::{OffloadRequest, ReadingStart, Rules};
+use crate::table::hardware::Hardware;
 use crate::history::{History, HistoryQuery, Rings};
 use crate::hosts::HostTraffic;
 use crate::inspection::InspectionState;
@@ -74,6 +76,7 @@ pub struct FlowTable {
     timeouts: Option<RecordTimeouts>,
     records: Vec<FlowRecord>,
     capacity: Capacity,
+    hardware: Hardware,
     /// No dump has been complete, so counters include traffic from before the daemon.
     first: bool,
     /// Last serial number of a flow whose kernel id was already in use.
@@ -109,6 +112,7 @@ impl Default for FlowTable {
             timeouts: None,
             records: Vec::new(),
             capacity: Capacity::default(),
+            hardware: Hardware::default(),
             first: true,
             twins: 0,
             now: Now::default(),

@@ -32,6 +32,9 @@ fn taken<'a>(initiator: &'a flows::Side, responder: &'a flows::Side) -> Facts<'a
         policy_routed: false,
         initiator: Some(initiator),
         responder: Some(responder),
+        by_cpu: [None; 2],
+        hardware_full: false,
+        taken_for: Duration::ZERO,
         quiet: Duration::ZERO,
         active_for: Duration::from_secs(5),
     }

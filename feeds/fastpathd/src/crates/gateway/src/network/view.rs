@@ -157,6 +157,7 @@ impl Network for NetworkView {
             vlan: side.vlan,
             neighbour: side.neighbour,
             tunnel: side.kind == SideKind::Tunnel,
+            pppoe: side.kind == SideKind::Pppoe,
             left_out: (self.left_out.vlan && side.tagged)
                 || (self.left_out.pppoe && side.kind == SideKind::Pppoe),
             shaped: self.shaped.contains(&*side.device),

@@ -39,6 +39,7 @@ pub(crate) fn side(device: &str, vlan: u16, zone: &str, port: &str) -> Side {
         in_ebpf: false,
         neighbour: true,
         tunnel: false,
+        pppoe: false,
         left_out: false,
         shaped: false,
         redirected: false,
