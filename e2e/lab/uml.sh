@@ -10,7 +10,8 @@
 uml_folder() {
     local key
     key=$({
-        cat "$LAB/uml/config" "$LAB/uml/modules" "$IMAGES/uml.packages"
+        cat "$LAB/uml/config" "$LAB/uml/modules" "$LAB/uml/openwrt.patch" "$LAB"/uml/switch/* \
+            "$IMAGES/uml.packages"
         declare -f build_uml uml_modules
     } | sha256sum)
     echo "${FASTPATH_CACHE:-$IMAGES}/uml-${key:0:16}"
@@ -69,6 +70,8 @@ build_uml() {
             --exclude='*/drivers/net/wireless/*.[ch]' --exclude='*/sound/*.[ch]' \
             --exclude='*/fs/*/*.[ch]' --exclude='*/Documentation/*/*.*' --exclude='*.dts*'
     source=$(echo "$work"/linux-source-*/)
+    patch -s -d "$source" -p1 <"$LAB/uml/openwrt.patch"
+    cp -r "$LAB/uml/switch" "$work/"
     release=$(basename "$work"/user-mode-linux/usr/lib/uml/modules/*)
     zcat "$work/user-mode-linux/usr/share/doc/user-mode-linux/config.gz" |
         cat - "$LAB/uml/config" >"$work/built/.config"
@@ -79,6 +82,7 @@ build_uml() {
     "${make[@]}" modules_prepare
     # shellcheck disable=SC2046 # one module per word
     "${make[@]}" $(built | sed 's/$/.ko/')
+    "${make[@]}" M="$work/switch"
     uml_modules "$work" "$release"
     mkdir "$work/done/lib"
     cp "$work/user-mode-linux/usr/bin/linux.uml" "$work/done/linux"
@@ -103,6 +107,7 @@ uml_modules() {
         ! grep -qx "$name" <<<"$ours" || { echo "$name is built, its users are not" && return 1; }
     done
     for name in $(built); do cp "$1/built/$name.ko" "$to/kernel/"; done
+    cp "$1"/switch/*.ko "$to/kernel/"
     cp "$packaged"/modules.order "$packaged"/modules.builtin* "$to/"
     depmod -b "$1/done/uml/usr" "$2"
 }
@@ -157,7 +162,7 @@ check_uml() {
 
 image_uml() {
     local folder
-    need_packages "the user-mode machine" flex bison bc libelf-dev gcc kmod iproute2
+    need_packages "the user-mode machine" flex bison bc libelf-dev gcc kmod iproute2 patch
     fresh "$IMAGES/uml.asked" "$(cat "$IMAGES/base.stamp")" ||
         step "versions of the user-mode machine's packages" uml_versions
     folder=$(uml_folder)
@@ -205,7 +210,7 @@ machine_uml() {
     truncate -s 512M second.disk
     # shellcheck disable=SC2086 # a word or none
     "${INSIDE[@]}" taskset -c "$(own_cpu)" "$LAB/uml/run" "$(uml_folder)" quiet panic=-1 $whole \
-        mem=1152M uml_dir=./ umid=uml \
+        "${LAB_KERNEL:-openwrt}" mem=1152M uml_dir=./ umid=uml \
         initrd="$IMAGES/uml.cpio" ubd0r="$IMAGES/base.erofs" "${layers[@]}" \
         ubd3=gateway.disk ubd4=second.disk "${nets[@]}" \
         con=null con0=null,fd:1 ssl=null ssl0=null,fd:7 ssl1=fd:8,null \

@@ -18,6 +18,8 @@ describe('a finding of the daemon', () => {
     packet_rules: [],
     hardware_unused: false,
     hardware_ports: null,
+    hardware_full: null,
+    hardware_counts: null,
     revocation: { count: 0, flows: 0, at_ms: 0, why: '', cause: { code: '', params: {} } },
   };
   const none = { problems: [], engine };

@@ -143,6 +143,8 @@ describe('layout', () => {
     packet_rules: [],
     hardware_unused: false,
     hardware_ports: null,
+    hardware_full: null,
+    hardware_counts: null,
     revocation: { count: 0, flows: 0, at_ms: 0, why: '', cause: { code: '', params: {} } },
   };
   const overlaps = (a: Box, b: Box) =>

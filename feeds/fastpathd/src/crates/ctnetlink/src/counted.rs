@@ -22,6 +22,21 @@ pub async fn counted(
     table: &str,
     set: &str,
 ) -> Result<Option<Vec<(u32, Counters)>>, RequestError> {
+    dump(family, table, set, counted_element).await
+}
+
+/// Returns the elements of a set of type `mark`, or `None` if the set does not exist. Needs
+/// `CAP_NET_ADMIN` and a tokio runtime.
+pub async fn marks(family: u8, table: &str, set: &str) -> Result<Option<Vec<u32>>, RequestError> {
+    dump(family, table, set, |one| key(one).map(u32::from_ne_bytes)).await
+}
+
+async fn dump<T>(
+    family: u8,
+    table: &str,
+    set: &str,
+    read: impl Fn(&[u8]) -> Option<T>,
+) -> Result<Option<Vec<T>>, RequestError> {
     let mut request = vec![family, 0, 0, 0];
     push_attribute(&mut request, TABLE, &[table.as_bytes(), b"\0"].concat());
     push_attribute(&mut request, SET, &[set.as_bytes(), b"\0"].concat());
@@ -29,7 +44,7 @@ pub async fn counted(
     dump.start(|seq| netlink::message(GETSETELEM, REQUEST | DUMP, seq, &request))?;
     let mut found = Vec::new();
     loop {
-        match dump.next(|message| elements(message.payload, &mut found)).await {
+        match dump.next(|message| elements(message.payload, &read, &mut found)).await {
             Ok(true) => {}
             Ok(false) => return Ok(Some(found)),
             Err(error) if error.refused() == Some(ENOENT) => return Ok(None),
@@ -38,19 +53,24 @@ pub async fn counted(
     }
 }
 
-fn elements(payload: &[u8], found: &mut Vec<(u32, Counters)>) {
+fn elements<T>(payload: &[u8], read: impl Fn(&[u8]) -> Option<T>, found: &mut Vec<T>) {
     let list = payload.get(HEADER..).and_then(|content| attribute(content, ELEMENTS));
-    found.extend(attributes(list.unwrap_or_default()).filter_map(|(_, one)| element(one)));
+    found.extend(attributes(list.unwrap_or_default()).filter_map(|(_, one)| read(one)));
 }
 
-fn element(one: &[u8]) -> Option<(u32, Counters)> {
-    // `NFTA_SET_ELEM_*`.
+/// Returns the key of four bytes.
+fn key(one: &[u8]) -> Option<[u8; 4]> {
+    // `NFTA_SET_ELEM_KEY`, `NFTA_DATA_VALUE`.
     const KEY: u16 = 1;
+    const VALUE: u16 = 1;
+    attribute(attribute(one, KEY)?, VALUE)?.try_into().ok()
+}
+
+fn counted_element(one: &[u8]) -> Option<(u32, Counters)> {
+    // `NFTA_SET_ELEM_*`.
     const EXPRESSION: u16 = 7;
     const EXPRESSIONS: u16 = 11;
-    // `NFTA_DATA_VALUE`.
-    const VALUE: u16 = 1;
-    let id = attribute(attribute(one, KEY)?, VALUE)?.try_into().ok()?;
+    let id = key(one)?;
     let several = attributes(attribute(one, EXPRESSIONS).unwrap_or_default());
     let mut all = attribute(one, EXPRESSION).into_iter().chain(several.map(|(_, each)| each));
     Some((u32::from_be_bytes(id), all.find_map(counters)?))
@@ -112,10 +132,10 @@ mod tests {
         );
         let payload = [vec![1, 0, 0, 0], plain(TABLE, b"t\0"), list].concat();
         let mut found = Vec::new();
-        elements(&payload, &mut found);
+        elements(&payload, counted_element, &mut found);
         let counters = |packets, bytes| Counters { packets, bytes };
         assert_eq!(found, [(7, counters(1, 52)), (0xfedc_ba98, counters(3, 400))]);
-        elements(&payload[..9], &mut found);
+        elements(&payload[..9], counted_element, &mut found);
         assert_eq!(found.len(), 2, "cut short");
     }
 }

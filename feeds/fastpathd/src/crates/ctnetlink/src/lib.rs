@@ -19,7 +19,7 @@ mod revision;
 mod set_use;
 
 pub use change::{Changed, DeleteError, MarkError, UpdateError, delete, set_mark, update};
-pub use counted::counted;
+pub use counted::{counted, marks};
 pub use decode::{entries, entry};
 pub use dump::{Dump, DumpError};
 pub use entry::{Counters, Entry, Status, TcpState, Tuple};

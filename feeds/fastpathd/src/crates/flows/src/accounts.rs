@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! Sums flows, bytes and packets by path, and computes rates and the offload ratio.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 
 use ctnetlink::Counters;
 
@@ -31,7 +31,7 @@ pub(crate) struct Accounts {
     flows: ByPath<u64>,
     local: u64,
     /// Flows by reason, including local flows.
-    reasons: [u64; Reason::ALL.len()],
+    reasons: BTreeMap<Reason, u64>,
     bytes: ByPath<u64>,
     packets: ByPath<u64>,
     bps: ByPath<f64>,
@@ -45,7 +45,7 @@ impl Accounts {
     pub(crate) fn enter(&mut self, path: Path, reason: Option<Reason>) {
         *self.number(path, reason) += 1;
         if let Some(reason) = reason {
-            self.reasons[reason as usize] += 1;
+            *self.reasons.entry(reason).or_default() += 1;
         }
     }
 
@@ -54,13 +54,15 @@ impl Accounts {
         let number = self.number(path, reason);
         *number = number.saturating_sub(1);
         if let Some(reason) = reason {
-            let number = &mut self.reasons[reason as usize];
+            let number = self.reasons.entry(reason).or_default();
             *number = number.saturating_sub(1);
         }
     }
 
     pub(crate) fn reasons(&self) -> impl Iterator<Item = (Reason, u64)> {
-        Reason::ALL.into_iter().zip(self.reasons)
+        Reason::ALL
+            .into_iter()
+            .map(|reason| (reason, self.reasons.get(&reason).copied().unwrap_or_default()))
     }
 
     fn number(&mut self, path: Path, reason: Option<Reason>) -> &mut u64 {

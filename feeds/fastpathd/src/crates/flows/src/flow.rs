@@ -10,7 +10,7 @@ use crate::flow_route::FlowRoute;
 use crate::handshake::{OffloadState, Passed};
 use crate::inspection::InspectionStatus;
 use crate::intern::Number;
-use crate::network::Reach;
+use crate::network::{ByCpu, Reach, less};
 use crate::path::{HardwareDirection, Path, Reason};
 use crate::proto::{ICMP, ICMPV6};
 use crate::report::Reported;
@@ -113,6 +113,8 @@ pub(crate) struct Flow {
     /// `None` if the route depends only on the destination.
     pub(crate) route: Option<Box<FlowRoute>>,
     pub(crate) reach: [Reach; 2],
+    /// Whether the CPU receives the packets, although a driver has taken the flow.
+    pub(crate) by_cpu: ByCpu,
     pub(crate) by_stack: Option<Box<ByStack>>,
     pub(crate) reading: Reading,
     pub(crate) offload: OffloadState,
@@ -163,6 +165,7 @@ impl Flow {
             multicast: is_multicast(&entry.orig),
             route: None,
             reach: [Reach::Hardware; 2],
+            by_cpu: ByCpu::default(),
             by_stack: None,
             reading: Reading::Foreign,
             offload: OffloadState::Idle,
@@ -221,10 +224,10 @@ impl Flow {
     /// Returns the reach of a flowtable for each direction. With the engine off, a flowtable
     /// belongs to another program, and its devices are unknown.
     pub(crate) fn reach_of(&self, engine: Engine) -> [Reach; 2] {
-        if engine == Engine::Off { [Reach::Hardware; 2] } else { self.reach }
+        if engine == Engine::Off { [Reach::Hardware; 2] } else { less(self.reach, self.by_cpu) }
     }
 
-    /// Returns the directions in hardware. Conntrack has one bit for both directions.
+    /// Returns the directions in hardware.
     pub(crate) fn hardware(&self, engine: Engine) -> HardwareDirection {
         if self.path != Path::Hardware {
             return HardwareDirection::None;
@@ -232,6 +235,7 @@ impl Flow {
         match self.reach_of(engine).map(|reach| reach == Reach::Hardware) {
             [true, false] => HardwareDirection::Up,
             [false, true] => HardwareDirection::Down,
+            [true, true] if self.by_cpu == [Some(false); 2] => HardwareDirection::Both,
             [true, true] | [false, false] => HardwareDirection::Either,
         }
     }
@@ -310,11 +314,15 @@ impl Flow {
             return None;
         }
         let growth = self.grow(read);
-        if growth.delta != Delta::default() {
+        let grown = growth.delta != Delta::default();
+        // A driver reports the growth of several seconds at once.
+        let stepped = self.path == Path::Hardware && now - self.active <= QUIET_TIMEOUT_MS;
+        let gap = if stepped { now - self.active } else { gap };
+        if grown {
             self.active = now;
         }
         let silent = self.path == Path::Ended || now - self.active > QUIET_TIMEOUT_MS;
-        if !soon {
+        if !soon && (grown || !stepped) {
             let [up, down] = std::mem::take(&mut self.unrated);
             self.up_bps = rate(growth.delta[0].bytes + up, gap, self.up_bps, silent);
             self.down_bps = rate(growth.delta[1].bytes + down, gap, self.down_bps, silent);
@@ -365,6 +373,12 @@ impl Flow {
     /// Returns the time between becoming eligible and the last packet; 0 if not eligible.
     pub(crate) fn active_for(&self) -> Millis {
         if waiting(self.reason) { self.active - self.eligible } else { 0 }
+    }
+
+    /// Returns the time since which a flowtable holds the flow; `None` if it does not.
+    pub(crate) fn taken_at(&self) -> Option<Millis> {
+        let held = |step: &&PathStep| matches!(step.path, Path::Flowtable | Path::Hardware);
+        self.life.iter().rev().take_while(held).last().map(|step| step.at)
     }
 
     /// Sets path and reason. Returns whether they have changed.

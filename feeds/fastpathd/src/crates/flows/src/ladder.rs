@@ -14,7 +14,7 @@ use model::Engine;
 
 use crate::handshake::OffloadState;
 use crate::inspection::InspectionStatus;
-use crate::network::{Reach, Side, reach};
+use crate::network::{Reach, Side, less, reach};
 use crate::path::{Path, Reason};
 use crate::proto::{TCP, UDP};
 
@@ -57,6 +57,13 @@ pub struct Facts<'a> {
     pub initiator: Option<&'a Side>,
     /// Side of the responder, after destination NAT; `None` without a route.
     pub responder: Option<&'a Side>,
+    /// Whether the CPU receives packets from and to the initiator, although a driver has taken the
+    /// flow; `None` if unknown.
+    pub by_cpu: [Option<bool>; 2],
+    /// The driver takes no more flows.
+    pub hardware_full: bool,
+    /// Time that a flowtable has held the flow.
+    pub taken_for: Duration,
     pub quiet: Duration,
     /// Time between becoming eligible and the last packet.
     pub active_for: Duration,
@@ -166,15 +173,34 @@ fn sides<'a>(facts: &'a Facts<'_>) -> impl Iterator<Item = &'a Side> {
 /// our engine off, the bits are from the flowtable of another program.
 ///
 /// The bits are not sufficient: packets may miss the entry, the kernel adds flows whose devices the
-/// flowtable does not list, and a driver may accept a rule for ports of another driver.
+/// flowtable does not list, and a driver may accept a rule for ports of another driver, accept one
+/// direction only, or lose the flow.
 fn fast_path(facts: &Facts<'_>) -> Option<Verdict> {
     if facts.offload == OffloadState::Offloaded {
         return Some((Path::Ebpf, None));
     }
     let ends = reach([facts.initiator, facts.responder]);
     let foreign = facts.engine == Engine::Off;
-    let path = offloaded(facts.status, if foreign { [Reach::Hardware; 2] } else { ends });
-    path.filter(|_| !facts.missed).map(|path| (path, None))
+    let reach = if foreign { [Reach::Hardware; 2] } else { less(ends, facts.by_cpu) };
+    let path = offloaded(facts.status, reach);
+    path.filter(|_| !facts.missed).map(|path| (path, outside_hardware(facts, path, ends)))
+}
+
+/// Returns why a flow between ports with hardware offload is not in hardware. A driver takes a flow
+/// shortly after the flowtable.
+fn outside_hardware(facts: &Facts<'_>, path: Path, ends: [Reach; 2]) -> Option<Reason> {
+    let able = facts.engine == Engine::FlowtableHw && ends == [Reach::Hardware; 2];
+    if path != Path::Flowtable || !able || facts.taken_for < OFFLOAD_TIMEOUT {
+        return None;
+    }
+    Some(if facts.status.has(Status::HW_OFFLOAD) {
+        // The CPU receives both directions; otherwise the path would be hardware.
+        Reason::HwLost
+    } else if facts.hardware_full {
+        Reason::HwTableFull
+    } else {
+        Reason::HwRefused
+    })
 }
 
 /// Returns the better path of both directions according to the status bits; `None` if slow.

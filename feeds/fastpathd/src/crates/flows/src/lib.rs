@@ -50,6 +50,7 @@ pub use report::{FlowEndReason, FlowRecord, RecordSide, RecordTimeouts};
 pub use rows::FlowEvent;
 pub use stack::{Seen, StackCount};
 pub use table::FlowTable;
+pub use table::hardware::CpuSample;
 pub use time::Now;
 pub use totals::{PathTotals, Paths, Ratio, Totals};
 pub use traffic::ZoneTraffic;

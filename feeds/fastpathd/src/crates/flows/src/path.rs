@@ -30,7 +30,8 @@ pub enum HardwareDirection {
     Up,
     /// Packets to the initiator.
     Down,
-    /// At least one direction: conntrack has one bit for both.
+    Both,
+    /// At least one direction: conntrack has one bit for both, and what the CPU receives is unknown.
     Either,
 }
 
@@ -110,6 +111,12 @@ config::named! {
         EntryMissed = "entry-missed",
         /// The kernel does not offload the eligible flow.
         NotTaken = "not-taken",
+        /// The driver does not take the flow, though both ports support hardware offload.
+        HwRefused = "hw-refused",
+        /// The driver has taken flows of this kind, but takes none now.
+        HwTableFull = "hw-table-full",
+        /// The driver took the flow, but the CPU receives the packets of both directions.
+        HwLost = "hw-lost",
     }
 }
 

@@ -9,6 +9,7 @@ mod packet_rule;
 mod policy;
 mod routing;
 mod traffic;
+mod tuple_hash;
 
 pub use connection::Connection;
 pub use engine::Engine;
@@ -18,3 +19,4 @@ pub use packet_rule::{Condition, FlowFacts, NatStage, Outcome, PacketChain, Rule
 pub use policy::DevicePolicy;
 pub use routing::{NextHop, Routing};
 pub use traffic::{TrafficType, TrafficTypes};
+pub use tuple_hash::{MODULUS, SEED, tuple_hash};

@@ -33,5 +33,5 @@ pub use nft::{Nft, NftCommand, NftError};
 pub use plan::{Candidate, Decision, Plan, PlanReason, Protection, plan};
 pub use policy::{Policy, Segments};
 pub use render::{render, render_remove};
-pub use rules::{IPSEC_SET, MISSED_SETS};
+pub use rules::{BY_CPU, IPSEC_SET, MISSED_SETS};
 pub use settings::{OnExit, Settings};

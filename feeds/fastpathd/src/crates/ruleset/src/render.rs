@@ -13,8 +13,8 @@ use crate::in_force::InForce;
 use crate::inspection::InspectionRules;
 use crate::plan::Plan;
 use crate::rules::{
-    Chain, ENDED_SETS, FLOWTABLE, GUARDS, IPSEC_SET, MISSED_SETS, OWN, PASSED_SETS, SOURCE_SETS,
-    chains, counters, ended_tuple, gates,
+    BY_CPU, Chain, ENDED_SETS, FLOWTABLE, GUARDS, IPSEC_SET, MISSED_SETS, OWN, PASSED_SETS,
+    SOURCE_SETS, chains, counters, ended_tuple, gates,
 };
 
 const REMOVE: &str = "add table inet fastpath\ndelete table inet fastpath\n";
@@ -55,6 +55,9 @@ pub fn render(plan: &Plan, blocks: &[BlockElement]) -> String {
             text.push_str(&ended_set(name, header));
         }
         text.push_str(&own_set(plan));
+        if plan.hardware && plan.guarded().next().is_some() {
+            text.push_str(&by_cpu_set());
+        }
         text.push_str("\tflowtable ft {\n");
         text.push_str(&flowtable(
             "\t\t",
@@ -192,6 +195,14 @@ fn elements(own: &BTreeSet<(String, String)>) -> String {
     let each: Vec<String> =
         own.iter().map(|(device, mac)| format!("\"{device}\" . {mac}")).collect();
     each.join(", ")
+}
+
+/// Renders the set of packets that the CPU receives. Its timeout exceeds the interval of readings.
+fn by_cpu_set() -> String {
+    format!(
+        "\tset {BY_CPU} {{\n\t\ttype mark\n\t\tsize 16384\n\t\tflags dynamic,timeout\n\
+         \t\ttimeout 3s\n\t\tcomment \"!fastpath: packets that reach the CPU\"\n\t}}\n\n"
+    )
 }
 
 /// Renders a set of sources with a limit; the burst refills within the timeout.

@@ -48,6 +48,7 @@ const OFFLOADED: u32 = 1 << 14;
 pub const IPSEC_SET: &str = "encrypted";
 
 pub(crate) use ended::{SETS as ENDED_SETS, tuple as ended_tuple};
+pub use guard::BY_CPU;
 pub(crate) use guard::{CHAINS as GUARDS, FLOWTABLE, FLOWTABLE_PRIORITY, OWN};
 
 pub(crate) fn is_gate(chain: &str) -> bool {

@@ -1,16 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! Executes requests to conntrack: dumps, lookups, timeouts, window tracking and marks.
 
+use std::time::Duration;
+
 use ctnetlink::{
     Dump, DumpError, Entry, EntryUpdate, EventSocket, Lookup, LookupError, MarkBits, Tuple,
 };
-use flows::{ReadingStart, RulesVersion, Seen, StackCount};
+use flows::{CpuSample, ReadingStart, RulesVersion, Seen, StackCount};
 use gateway::conntrack::{Effect, Event};
 use gateway::event::Event as AnyEvent;
 use gateway::offload::ebpf::{TCP, Waiting, without_window_tracking};
 use gateway::sys::error::chain;
 use model::Connection;
-use ruleset::{IPSEC_SET, MISSED_SETS};
+use ruleset::{BY_CPU, IPSEC_SET, MISSED_SETS};
 use tokio::sync::mpsc::{Sender, UnboundedReceiver};
 
 use crate::io::Io;
@@ -19,6 +21,9 @@ use crate::sys::grace::packets_in_flight;
 use crate::sys::task::spawn_local;
 
 mod follow;
+
+/// `NF_FLOW_TIMEOUT`, the flowtable's idle timeout by default.
+const FLOWTABLE_TIMEOUT_S: u64 = 30;
 
 /// Follows conntrack until the daemon ends. Forwards each report of `reports` after the events that
 /// the kernel has sent before.
@@ -80,6 +85,7 @@ async fn read_all(events: &Sender<AnyEvent>) -> Result<bool, DumpError> {
     if !counts.is_empty() {
         let _ = events.send(AnyEvent::Conntrack(Event::Counted(counts))).await;
     }
+    let _ = events.send(AnyEvent::Conntrack(Event::Sampled(cpu_sample().await))).await;
     let mut dump = Dump::start()?;
     loop {
         let mut batch = Vec::new();
@@ -113,6 +119,21 @@ async fn stack_counts() -> Vec<StackCount> {
         }
     }
     counts
+}
+
+/// Reads which packets reach the CPU. `None` unless our table offloads to hardware.
+async fn cpu_sample() -> Option<CpuSample> {
+    let (family, table) = TABLE;
+    let hashes = ctnetlink::marks(family, table, BY_CPU).await;
+    let hashes = hashes.inspect_err(|error| log::debug!("reading {BY_CPU}: {}", chain(error)));
+    let timeouts = ["tcp", "udp"].map(|of| {
+        let path = format!("/proc/sys/net/netfilter/nf_flowtable_{of}_timeout");
+        std::fs::read_to_string(path).ok()?.trim().parse().ok()
+    });
+    let flowtable_timeout =
+        Duration::from_secs(timeouts.into_iter().flatten().max().unwrap_or(FLOWTABLE_TIMEOUT_S));
+    let hashes = hashes.ok()??.into_iter().collect();
+    Some(CpuSample { hashes, flowtable_timeout })
 }
 
 async fn look_up(wanted: Vec<(u16, Tuple)>, start: ReadingStart, events: Sender<AnyEvent>) {

@@ -7,6 +7,7 @@ mod capacity;
 mod credit;
 mod feed;
 mod find;
+pub(crate) mod hardware;
 mod index;
 mod judge;
 mod offload;
@@ -31,6 +32,7 @@ use crate::network::Side;
 use crate::path::Reason;
 use crate::report::{FlowRecord, RecordTimeouts};
 use crate::table::capacity::Capacity;
+use crate::table::hardware::Hardware;
 use crate::time::Now;
 use crate::totals::Totals;
 use crate::traffic::{Traffic, ZoneTraffic};
@@ -74,6 +76,7 @@ pub struct FlowTable {
     timeouts: Option<RecordTimeouts>,
     records: Vec<FlowRecord>,
     capacity: Capacity,
+    hardware: Hardware,
     /// No dump has been complete, so counters include traffic from before the daemon.
     first: bool,
     /// Last serial number of a flow whose kernel id was already in use.
@@ -109,6 +112,7 @@ impl Default for FlowTable {
             timeouts: None,
             records: Vec::new(),
             capacity: Capacity::default(),
+            hardware: Hardware::default(),
             first: true,
             twins: 0,
             now: Now::default(),

@@ -32,6 +32,9 @@ fn taken<'a>(initiator: &'a flows::Side, responder: &'a flows::Side) -> Facts<'a
         policy_routed: false,
         initiator: Some(initiator),
         responder: Some(responder),
+        by_cpu: [None; 2],
+        hardware_full: false,
+        taken_for: Duration::ZERO,
         quiet: Duration::ZERO,
         active_for: Duration::from_secs(5),
     }
@@ -77,6 +80,36 @@ fn hardware_requires_drivers_at_both_ends() {
     net.lan.in_flowtable = false;
     let facts = Facts { status: both, ..taken(&net.lan, &net.wan) };
     assert_eq!(climb(&facts).0, Path::Slow, "no listed device");
+}
+
+#[test]
+fn flows_outside_hardware_have_a_reason_between_ports_with_offload() {
+    let both = Status::OFFLOAD | Status::HW_OFFLOAD;
+    let five = Duration::from_secs(5);
+    let net = Net::default();
+    let refused = Facts {
+        engine: Engine::FlowtableHw,
+        status: Status::OFFLOAD,
+        taken_for: five,
+        ..taken(&net.lan, &net.wan)
+    };
+    let lost = Facts { status: both, by_cpu: [Some(true); 2], ..refused };
+    for (facts, path, reason) in [
+        (refused, Path::Flowtable, Some(Reason::HwRefused)),
+        (Facts { hardware_full: true, ..refused }, Path::Flowtable, Some(Reason::HwTableFull)),
+        (Facts { taken_for: Duration::ZERO, ..refused }, Path::Flowtable, None),
+        (Facts { engine: Engine::Flowtable, ..refused }, Path::Flowtable, None),
+        (lost, Path::Flowtable, Some(Reason::HwLost)),
+        (Facts { by_cpu: [Some(true), None], ..lost }, Path::Hardware, None),
+        (Facts { by_cpu: [Some(false), Some(true)], ..lost }, Path::Hardware, None),
+        (Facts { engine: Engine::Off, ..lost }, Path::Hardware, None),
+    ] {
+        assert_eq!(climb(&facts), (path, reason), "{facts:?}");
+    }
+    let mut net = Net::default();
+    net.wan.hardware = false;
+    let facts = Facts { initiator: Some(&net.lan), responder: Some(&net.wan), ..refused };
+    assert_eq!(climb(&facts), (Path::Flowtable, None), "a port without hardware offload");
 }
 
 #[test]
@@ -287,7 +320,7 @@ fn an_earlier_rung_wins() {
 
 proptest! {
     #[test]
-    fn a_verdict_has_a_reason_only_if_slow_or_inspected(
+    fn a_verdict_has_a_reason_only_if_slow_inspected_or_outside_hardware(
         engine in prop::sample::select(vec![Engine::Off, Engine::Flowtable, Engine::FlowtableHw]),
         inspection in prop::sample::select(InspectionStatus::ALL.to_vec()),
         status in 0_u32..1 << 16,
@@ -296,6 +329,7 @@ proptest! {
         state in 0_u8..11,
         ends in (0_usize..4, 0_usize..4),
         times in (0_u64..100, 0_u64..100),
+        hardware in (any::<[Option<bool>; 2]>(), any::<bool>(), 0_u64..10),
     ) {
         let net = Net::default();
         let sides = [None, Some(&net.lan), Some(&net.guest), Some(&net.wan)];
@@ -322,11 +356,17 @@ proptest! {
             policy_routed: false,
             initiator: sides[ends.0],
             responder: sides[ends.1],
+            by_cpu: hardware.0,
+            hardware_full: hardware.1,
+            taken_for: Duration::from_secs(hardware.2),
             quiet: Duration::from_secs(times.0),
             active_for: Duration::from_secs(times.1),
         };
         let (path, reason) = climb(&facts);
-        prop_assert_eq!(matches!(path, Path::Slow | Path::Inspect), reason.is_some());
+        let outside = [Reason::HwRefused, Reason::HwTableFull, Reason::HwLost];
+        let outside = reason.is_some_and(|reason| outside.contains(&reason));
+        prop_assert_eq!(matches!(path, Path::Slow | Path::Inspect), reason.is_some() && !outside);
+        prop_assert!(!outside || (path, engine) == (Path::Flowtable, Engine::FlowtableHw));
         // All devices are listed, so status bits hold unless packets miss the entry.
         prop_assert_eq!(path.offloaded(), status & 0xc000 != 0 && !missed);
         prop_assert_eq!(climb(&facts), (path, reason));

@@ -6,6 +6,7 @@
 mod credit;
 mod ends;
 mod exclude;
+mod hardware;
 mod history;
 mod inspection;
 mod invariants;

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use ctnetlink::{Entry, EntryUpdate, TcpState, Tuple};
-use flows::{FlowTable, Now, ReadingStart, RulesVersion, StackCount};
+use flows::{CpuSample, FlowTable, Now, ReadingStart, RulesVersion, StackCount};
 use model::Connection;
 
 use crate::offload::ebpf::Waiting;
@@ -27,6 +27,8 @@ pub enum Event {
     Lost,
     /// Packets per connection that our rules have counted, read before the current dump.
     Counted(Vec<StackCount>),
+    /// Packets that the CPU receives; `None` without hardware offload.
+    Sampled(Option<CpuSample>),
     Entries(Vec<Entry>),
     /// The dump has ended; true if it is complete.
     DumpEnded(bool),

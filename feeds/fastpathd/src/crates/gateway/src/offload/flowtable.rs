@@ -100,6 +100,8 @@ pub struct EngineReport {
     pub(crate) packet_rules: Vec<String>,
     pub(crate) hardware_unused: bool,
     pub(crate) hardware_ports: Option<HardwarePorts>,
+    pub(crate) hardware_full: Option<usize>,
+    pub(crate) hardware_counts: Option<bool>,
 }
 
 config::coded! {
@@ -319,6 +321,8 @@ impl Flowtable {
             revocation: RevocationReport::default(),
             hardware_unused: false,
             hardware_ports: None,
+            hardware_full: None,
+            hardware_counts: None,
             packet_rules: self.in_force().map(rule_names).unwrap_or_default(),
         }
     }

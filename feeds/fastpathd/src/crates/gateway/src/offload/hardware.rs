@@ -22,6 +22,8 @@ pub(crate) struct HardwareUse {
     seconds: u32,
     /// `None` without hardware offload, or if the drivers are unknown.
     ports: Option<HardwarePorts>,
+    full: Option<usize>,
+    counts: Option<bool>,
 }
 
 impl HardwareUse {
@@ -36,6 +38,19 @@ impl HardwareUse {
 
     pub(crate) fn set_ports(&mut self, ports: Option<HardwarePorts>) {
         self.ports = ports;
+    }
+
+    /// Number of flows with which the driver's table is full, and whether the driver counts bytes.
+    pub(crate) fn set_driver(&mut self, full: Option<usize>, counts: Option<bool>) {
+        (self.full, self.counts) = (full, counts);
+    }
+
+    pub(crate) fn full(&self) -> Option<usize> {
+        self.full
+    }
+
+    pub(crate) fn counts(&self) -> Option<bool> {
+        self.counts
     }
 
     /// Returns true if [`is_unused`](Self::is_unused) has changed. Called once a second.

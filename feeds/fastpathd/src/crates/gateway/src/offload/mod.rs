@@ -119,6 +119,8 @@ impl State {
             revocation: self.revocations.report(now),
             hardware_unused: self.hardware.is_unused(),
             hardware_ports: self.hardware.ports().filter(|_| in_hardware).cloned(),
+            hardware_full: self.hardware.full(),
+            hardware_counts: self.hardware.counts(),
             ..report
         }
     }
@@ -156,6 +158,7 @@ impl State {
     /// Returns true if hardware offload has become used or unused. Called once a second.
     pub(crate) fn hardware_second(&mut self, flows: &FlowTable) -> bool {
         let [hardware, software] = [Path::Hardware, Path::Flowtable].map(|path| flows.on(path));
+        self.hardware.set_driver(flows.hardware_full(), flows.hardware_counts());
         self.hardware.second(self.flowtable.active(), hardware, software)
     }
 

@@ -6,6 +6,8 @@
 //! packet mark identifies such packets. Ingress rules of other programs (priority `filter`) run
 //! earlier and see the packet unchanged.
 
+use model::{MODULUS, SEED};
+
 use crate::plan::Plan;
 use crate::rules::{Chain, Rule};
 
@@ -22,6 +24,15 @@ const HIDE: &str = "hide";
 const SHOW: &str = "show";
 
 pub(crate) const OWN: &str = "own";
+
+/// Set of packets that the CPU receives while hardware forwards flows, by [`model::tuple_hash`].
+pub const BY_CPU: &str = "by_cpu";
+
+/// Match of a header, and its fields: protocol, source, source port, destination, destination port.
+const TUPLES: [(&str, [&str; 5]); 2] = [
+    ("ip protocol { tcp, udp }", ["ip protocol", "ip saddr", "th sport", "ip daddr", "th dport"]),
+    ("ip6 nexthdr { tcp, udp }", ["ip6 nexthdr", "ip6 saddr", "th sport", "ip6 daddr", "th dport"]),
+];
 
 /// Header match, protocol, its byte, and its hidden value. The checksum is not updated, because the
 /// byte is restored.
@@ -52,20 +63,32 @@ pub(super) fn chains(plan: &Plan) -> Vec<Chain> {
     });
     // `pkttype host` covers most frames and is cheaper than the set.
     let to_others = format!("meta pkttype != host iifname . ether daddr != @{OWN} goto {HIDE}");
+    let mut first = vec![Rule::new(to_others, "addressed to another station")];
+    first.extend(plan.hardware.then(by_cpu).into_iter().flatten());
+    let last = Rule::new(
+        format!("meta mark & {bit:#010x} != 0x00000000 goto {SHOW}"),
+        "the flowtable has not seen it",
+    );
     let [before, after] = CHAINS;
     let chain = |name, comment, hook, rules| Chain { name, comment, hook, rules };
-    let base = |(name, priority), comment, text: String, why| {
-        chain(name, comment, Some(("ingress", priority)), vec![Rule::new(text, why)])
-    };
+    let base =
+        |(name, priority), comment, rules| chain(name, comment, Some(("ingress", priority)), rules);
     vec![
         chain(HIDE, "!fastpath: packets to another station", None, hide.into()),
         chain(SHOW, "!fastpath: the same behind the flowtable", None, show.into()),
-        base(before, "!fastpath: before the flowtable", to_others, "addressed to another station"),
-        base(
-            after,
-            "!fastpath: behind the flowtable",
-            format!("meta mark & {bit:#010x} != 0x00000000 goto {SHOW}"),
-            "the flowtable has not seen it",
-        ),
+        base(before, "!fastpath: before the flowtable", first),
+        base(after, "!fastpath: behind the flowtable", vec![last]),
     ]
+}
+
+/// Returns rules that sample the packets that hardware leaves to the CPU.
+fn by_cpu() -> impl Iterator<Item = Rule> {
+    TUPLES.into_iter().map(|(header, fields)| {
+        let tuple = fields.join(" . ");
+        let text = format!(
+            "{header} limit rate 1000/second update @{BY_CPU} \
+             {{ jhash {tuple} mod {MODULUS} seed {SEED:#x} }}"
+        );
+        Rule::new(text, "sample of packets that reach the CPU")
+    })
 }

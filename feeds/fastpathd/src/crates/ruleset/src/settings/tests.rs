@@ -99,8 +99,7 @@ fn reads_all_spellings_of_a_switch() {
 
 #[test]
 fn every_error_names_section_option_and_value() {
-    let tunnels =
-        "is not one of gre, gretap, ip6gre, ip6gretap, ip6tnl, ipip, sit, wireguard";
+    let tunnels = "is not one of gre, gretap, ip6gre, ip6gretap, ip6tnl, ipip, sit, wireguard";
     for (option, value, what) in [
         ("hook", "warp", "is not one of auto, tcx, clsact, xdp-generic"),
         ("engine", "warp", "is not one of off, flowtable, flowtable-hw, ebpf"),

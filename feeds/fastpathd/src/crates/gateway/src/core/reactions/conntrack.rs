@@ -18,6 +18,10 @@ impl Core {
                 self.conntrack.flows_mut().seen_by_stack(&counts, self.now);
                 Vec::new()
             }
+            Event::Sampled(sample) => {
+                self.conntrack.flows_mut().seen_by_cpu(sample);
+                Vec::new()
+            }
             Event::Entries(entries) => self.entries_read(&entries),
             Event::DumpEnded(complete) => self.dump_ended(complete),
             Event::Sweep => self.sweep(),

@@ -1,0 +1,156 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# Hardware offload with a switch that forwards flows past the CPU (e2e/lab/uml/switch).
+
+PORTS="lan1 lan2 lan3 wan"
+
+# switch COMMAND…: passes a command to the switch.
+switch() { gw "echo '$*' >/proc/mock_switch"; }
+
+hardware_on() {
+    gw modprobe mock_switch 2>/dev/null ||
+        skip "the switch is a module of the user-mode machine's kernel"
+    at_the_end "hardware_off"
+    switch "ports $PORTS"
+    use flowtable-hw
+}
+
+hardware_off() {
+    gw 'fastpathctl engine flowtable >/dev/null; rmmod mock_switch'
+    timeouts 30
+}
+
+# timeouts SECONDS: sets the idle time after which the kernel removes flows from the flowtable.
+timeouts() {
+    gw sysctl -q -w "net.netfilter.nf_flowtable_tcp_timeout=$1" \
+        "net.netfilter.nf_flowtable_udp_timeout=$1"
+}
+
+# of_switch FIELD PORT: sums a field of the switch's entries of one connection.
+of_switch() {
+    gw cat /proc/mock_switch |
+        awk -v field="$1" -v port="$2" '
+            $0 ~ "(sport|dport) " port " " {
+                for (i = 1; i < NF; i++) if ($i == field) sum += $(i + 1)
+            }
+            END { print sum + 0 }'
+}
+
+in_switch() { [ "$(of_switch packets "$1")" -ge "$2" ]; }
+
+# directions PORT: prints which directions of a flow are in hardware.
+directions() { said .hardware flow "$(field id "$(newest --proto tcp --text "$1")")"; }
+has_directions() { [ "$(directions "$1")" = "$2" ]; }
+
+# @core
+test_flows_in_hardware_bypass_the_cpu_in_both_directions() {
+    local address port seen counted
+    hardware_on
+    same "ports with hardware offload" \
+        "$(said '.engine.hardware_ports | "\(.able | join(" ")) of \(.present)"' status)" \
+        "$PORTS of 5"
+    for address in "$H20_4" "$H20_6" "$ISP_4" "$ISP_6"; do
+        port=$(fresh_port)
+        download h10 "$port" "$address" 400k
+        soon 15 on_path hardware --proto tcp --text "$port"
+        soon 10 in_switch "$port" 500
+        # Rules at ingress do not see the packets of PPPoE.
+        case $address in
+            "$H20_4" | "$H20_6") soon 15 has_directions "$port" both ;;
+            *) soon 15 has_directions "$port" either ;;
+        esac
+        [ "$address" != "$H20_4" ] || soon 15 says '.engine.hardware_counts == true' status
+        end "tcp$port"
+    done
+    # The sum of a finished transfer is exact.
+    port=$(fresh_port)
+    download h10 "$port" "$ISP_4" 2m 4.bin
+    soon 30 ended "tcp$port"
+    counted=$(conntrack_bytes "$port")
+    seen=$(of_switch bytes "$port")
+    between "bytes in conntrack, of 4 MiB" "${counted#* }" 4194304 4600000
+    between "bytes that passed the switch" "$seen" 2000000 4600000
+}
+
+test_a_direction_that_the_driver_refuses_is_shown() {
+    local port
+    hardware_on
+    switch "refuse-in lan2"
+    port=$(fresh_port)
+    download h10 "$port" "$H20_4"
+    soon 15 on_path hardware --proto tcp --text "$port"
+    soon 15 has_directions "$port" up
+}
+
+# The driver refuses by port: no other flow of this kind is in hardware.
+test_flows_that_the_driver_refuses_have_the_reason() {
+    local port
+    hardware_on
+    switch "refuse 80"
+    port=$(fresh_port)
+    download h10 "$port" "$H20_4"
+    soon 20 on_path flowtable/hw-refused --proto tcp --text "$port"
+    same "full" "$(said .engine.hardware_full status)" null
+}
+
+test_flows_that_the_driver_loses_have_the_reason() {
+    local port
+    hardware_on
+    port=$(fresh_port)
+    download h10 "$port" "$H20_4"
+    soon 15 on_path hardware --proto tcp --text "$port"
+    switch forget
+    soon 20 on_path flowtable/hw-lost --proto tcp --text "$port"
+}
+
+many() { begin h10 many "ulimit -n 4096; exec /tmp/e2e/many $H20_4 $1"; }
+
+in_hardware() { said '.paths.hardware.flows' status; }
+holds() { [ "$(in_hardware)" = "$1" ]; }
+
+test_a_full_table_is_shown_with_its_size() {
+    hardware_on
+    switch "entries 2048"
+    many 2000
+    soon 60 holds 1024
+    soon 30 says '.engine.hardware_full == 1024' status
+    soon 20 says '.matched == 976' flows --reason hw-table-full --limit 1
+    switch "entries 4096"
+}
+
+test_bytes_that_the_driver_does_not_count_are_unknown() {
+    local port
+    hardware_on
+    timeouts 4
+    switch "count 0"
+    port=$(fresh_port)
+    download h10 "$port" "$H20_4"
+    soon 15 on_path hardware --proto tcp --text "$port"
+    soon 40 says '.engine.hardware_counts == false' status
+}
+
+test_a_reset_of_the_switch_ends_no_connection() {
+    local port before
+    hardware_on
+    port=$(fresh_port)
+    download h10 "$port" "$ISP_4" 400k
+    soon 15 on_path hardware --proto tcp --text "$port"
+    soon 10 in_switch "$port" 100
+    switch reset
+    soon 20 on_path hardware --proto tcp --text "$port"
+    before=$(of_switch packets "$port")
+    soon 10 in_switch "$port" $((before + 100))
+}
+
+test_the_switch_can_vanish_under_load() {
+    local port before
+    hardware_on
+    port=$(fresh_port)
+    download h10 "$port" "$ISP_4" 400k
+    soon 15 on_path hardware --proto tcp --text "$port"
+    gw rmmod mock_switch
+    soon 20 on_path flowtable/hw-refused --proto tcp --text "$port"
+    before=$(conntrack_bytes "$port")
+    soon 10 bytes_grow "$port" "${before#* }"
+    lacks "the kernel's log" "$(gw dmesg)" "Call Trace"
+}
