@@ -115,6 +115,14 @@ test_a_boot_cut_short_is_completed_by_the_next() {
     unconfigured dsa
 }
 
+# Power fails before apply has recorded its changes.
+test_undo_reverts_an_apply_cut_short() {
+    booted
+    mv "$ROOT/etc/fastpath/base" "$ROOT/etc/fastpath/base.new"
+    in_root /usr/sbin/fastpath-base undo >/dev/null
+    unconfigured dsa
+}
+
 # Power fails while the boot migrates options of an earlier boot.
 test_an_earlier_change_survives_one_cut_short() {
     local record=$ROOT/etc/fastpath/base

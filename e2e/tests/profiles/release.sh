@@ -212,7 +212,8 @@ test_the_imagebuilder_builds_an_image() {
     has "$(cat "$out"/*.bom.cdx.json)" 2026-06-29T22:03:42
     same <(sbom_of "$out") bill
     has "$(cat "$out/release.buildinfo")" "release 25.12.5" "$BUILDER_NAME"
-    [ "$(wc -l <"$out/packages.buildinfo")" = 9 ] || fail "$(cat "$out/packages.buildinfo")"
+    diff <(cd "$NOW/ours" && sha256sum -- *.apk) "$out/packages.buildinfo" ||
+        fail "sums of our packages"
     ours 2
     said=$(built_image 2>&1) || fail "$said"
     has "$(cat "$out"/*.manifest)" "fastpathd - 0.1.0-r2"

@@ -79,3 +79,15 @@ test('only the image that was checked last can be installed', async ({ page }) =
   await expect(install).toHaveCount(0);
   expect(asked).toEqual(['upgrade_test {}']);
 });
+
+test('an image that is no longer chosen cannot be installed', async ({ page }) => {
+  await open(page, 'system');
+  await page.route('**/cgi-bin/cgi-upload', (route) => route.fulfill({ json: { size: 4 } }));
+  const file = page.getByLabel('Choose firmware image …');
+  const install = page.getByRole('button', { name: 'Flash and reboot' });
+  await file.setInputFiles({ name: 'good.bin', mimeType: '', buffer: Buffer.from('bits') });
+  await expect(install).toBeVisible();
+  await file.setInputFiles([]);
+  await expect(page.getByText('good.bin')).toHaveCount(0);
+  await expect(install).toHaveCount(0);
+});

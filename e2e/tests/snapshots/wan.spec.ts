@@ -21,3 +21,31 @@ for (const [locale, said] of Object.entries(words)) {
     });
   });
 }
+
+test.describe('en-GB', () => {
+  test.use({ locale: 'en-GB' });
+
+  test('rates and overhead of low latency have the limits of the daemon', async ({ page }) => {
+    await replay(page);
+    await entered(page);
+    await page.goto('#/wan');
+    await shown(page);
+    const part = page.getByRole('region', { name: 'Keep latency low' });
+    await part.getByLabel('Keep latency low').check();
+    for (const [label, within, beyond] of [
+      ['Download', ['64', '10000000'], ['63', '10000001']],
+      ['Upload', ['64', '10000000'], ['63', '10000001']],
+      ['Overhead, bytes per packet', ['0', '256'], ['257']],
+    ] as const) {
+      const field = part.getByLabel(label);
+      for (const value of within) {
+        await field.fill(value);
+        await expect(field).not.toHaveAttribute('aria-invalid', 'true');
+      }
+      for (const value of beyond) {
+        await field.fill(value);
+        await expect(field).toHaveAttribute('aria-invalid', 'true');
+      }
+    }
+  });
+});

@@ -271,3 +271,17 @@ fn reports_elements_only_of_sets_that_decide_about_forwarded_packets() {
         assert!(socket.recv().await.expect("a transaction").elements);
     });
 }
+
+#[test]
+fn elements_of_a_transaction_with_rules_do_not_affect_later_reports() {
+    in_namespace(|| async {
+        let mut socket = RevisionSocket::open(Revisions::of(1, "fastpath")).expect("a socket");
+        shell("nft -f -", SETS);
+        socket.recv().await.expect("a transaction");
+        shell("nft -f -", "add element inet t deep { 192.0.2.1 }\nadd chain inet t more");
+        let both = Revision { others: true, elements: true, ..Revision::default() };
+        assert_eq!(socket.recv().await.expect("a transaction"), both);
+        shell("nft -f -", "add element inet t unused { 192.0.2.1 }");
+        assert_eq!(socket.recv().await.expect("a transaction"), Revision::default());
+    });
+}

@@ -262,6 +262,26 @@ async fn the_end_of_the_connection_fails_open_calls_and_next() {
     bus.notify("test", "tick", &Map::new()).unwrap();
 }
 
+// A sequence number has 16 bits.
+#[tokio::test]
+async fn abandoned_requests_do_not_use_up_the_sequence_numbers() {
+    let (connection, mut ubusd) = pair().await;
+    let bus = connection.handle();
+    for _ in 0..=u16::MAX {
+        let request = tokio::select! {
+            answer = bus.list("slow") => panic!("{answer:?}"),
+            request = ubusd.next() => request,
+        };
+        assert_eq!(request.kind, Kind::Lookup);
+    }
+    let (listed, ()) = tokio::join!(bus.list("x"), async {
+        let request = ubusd.next().await;
+        let end = vec![Attribute::Status(Status::NotFound.code())];
+        ubusd.send(frame(Kind::Status, request.seq, 0, end)).await;
+    });
+    assert_eq!(listed.unwrap_err().status(), Status::NotFound);
+}
+
 #[tokio::test]
 async fn a_malformed_message_ends_the_connection() {
     let (mut connection, mut ubusd) = pair().await;

@@ -11,7 +11,9 @@ use serde_json::{Value, json};
 use super::*;
 use crate::conntrack::Event as ConntrackEvent;
 use crate::export::{ExportReason, ExportState, Progress};
-use crate::fixture::{ask, configuration, established, lab_dump, lab_firewall, running};
+use crate::fixture::{
+    ask, configuration, established, lab_dump, lab_firewall, lab_network, running,
+};
 
 fn exporting(options: Value) -> Value {
     let mut values = configuration("flowtable");
@@ -252,6 +254,18 @@ fn devices_of_a_zone_towards_the_internet_are_not_inner() {
     core.firewall_read(&firewall);
     core.interfaces_read(&lab_dump());
     assert_eq!(names(&core).0, [""; 0]);
-    let core = crate::fixture::core();
-    assert_eq!(egress_devices(&core.network, core.now), None, "before the zones are known");
+}
+
+#[test]
+fn egress_devices_need_both_zones_and_links() {
+    let mut core = crate::fixture::core();
+    assert_eq!(egress_devices(&core.network, core.now), None);
+    core.firewall_read(&lab_firewall());
+    assert_eq!(egress_devices(&core.network, core.now), None, "without links");
+    let mut core = crate::fixture::core();
+    core.interfaces_read(&lab_dump());
+    core.network_changed(lab_network());
+    assert_eq!(egress_devices(&core.network, core.now), None, "without zones");
+    core.firewall_read(&lab_firewall());
+    assert!(egress_devices(&core.network, core.now).is_some());
 }
