@@ -209,7 +209,8 @@ pub(crate) fn offloaded(status: Status, reach: [Reach; 2]) -> Option<Path> {
     if status.has(Status::HW_OFFLOAD) && best == Reach::Hardware {
         return Some(Path::Hardware);
     }
-    (status.has(Status::OFFLOAD) && best != Reach::Stack).then_some(Path::Flowtable)
+    let held = status.has(Status::OFFLOAD) || status.has(Status::HW_OFFLOAD);
+    (held && best != Reach::Stack).then_some(Path::Flowtable)
 }
 
 pub(crate) fn direction(path: Path, reach: Reach) -> Path {

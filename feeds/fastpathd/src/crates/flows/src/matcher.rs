@@ -30,11 +30,14 @@ impl Marks {
     }
 }
 
+/// Each reason has a bit, and so has none.
+const _: () = assert!(crate::Reason::ALL.len() < 64);
+
 #[derive(Debug)]
 pub(crate) struct Matcher {
-    paths: Option<u32>,
-    reasons: Option<u32>,
-    inspections: Option<u32>,
+    paths: Option<u64>,
+    reasons: Option<u64>,
+    inspections: Option<u64>,
     protos: Option<[bool; 256]>,
     sides: Option<Marks>,
     host: Option<IpAddr>,
@@ -55,7 +58,7 @@ impl Matcher {
     pub(crate) fn new(filter: &Filter, table: &FlowTable) -> Self {
         let bits = |bits: Vec<u32>| {
             let any = !bits.is_empty();
-            any.then(|| bits.into_iter().fold(0, |all, bit| all | 1 << bit))
+            any.then(|| bits.into_iter().fold(0, |all, bit| all | 1_u64 << bit))
         };
         let words = filter.text.split_whitespace().map(|word| Word::new(word, table));
         // Check terms first that cannot match an address or port, because they are cheap.
@@ -78,7 +81,7 @@ impl Matcher {
     }
 
     pub(crate) fn matches(&self, flow: &Flow) -> bool {
-        let bit = |mask: Option<u32>, bit: u32| mask.is_none_or(|mask| mask >> bit & 1 == 1);
+        let bit = |mask: Option<u64>, bit: u32| mask.is_none_or(|mask| mask >> bit & 1 == 1);
         bit(self.paths, flow.path as u32)
             && bit(self.reasons, flow.reason.map_or(0, |reason| reason as u32 + 1))
             && bit(self.inspections, flow.inspection as u32)

@@ -31,7 +31,8 @@ pub enum HardwareDirection {
     /// Packets to the initiator.
     Down,
     Both,
-    /// At least one direction: conntrack has one bit for both, and what the CPU receives is unknown.
+    /// At least one direction: conntrack has one bit for both, and what the CPU receives is not
+    /// known.
     Either,
 }
 
