@@ -15,6 +15,8 @@ interface Status {
     cause: { code: string };
     hardware_ports: object | null;
     hardware_unused: boolean;
+    hardware_full: number | null;
+    hardware_counts: boolean | null;
   };
 }
 
@@ -137,16 +139,23 @@ test('an engine that waits for the configuration is shown as starting', async ({
   await expect(page.getByText('waiting for the configuration')).toHaveCount(0);
 });
 
-test('hardware offload shows how many ports support it', async ({ page }) => {
-  await open(page, 'overview', ({ engine }) => {
-    engine.active = engine.wanted = 'flowtable-hw';
-    engine.hardware_ports = { able: ['lan1'], present: 3 };
-    engine.hardware_unused = true;
+for (const [text, hardware] of [
+  ['no flow is in hardware', { hardware_unused: true }],
+  ['table full with 1,024 flows', { hardware_full: 1024 }],
+  ['its bytes are not counted', { hardware_counts: false }],
+] as const) {
+  test(`hardware offload shows how many ports support it, and ${text}`, async ({ page }) => {
+    await open(page, 'overview', ({ engine }) => {
+      engine.active = engine.wanted = 'flowtable-hw';
+      engine.hardware_ports = { able: ['lan1'], present: 3 };
+      const none = { hardware_unused: false, hardware_full: null, hardware_counts: null };
+      Object.assign(engine, none, hardware);
+    });
+    await expect(page.locator('[data-hardware]')).toHaveText(
+      `1 of 3 ports support hardware offload · ${text}`,
+    );
   });
-  await expect(page.locator('[data-hardware]')).toHaveText(
-    '1 of 3 ports support hardware offload · no flow is in hardware',
-  );
-});
+}
 
 test('the title shows new alerts and a pending change', async ({ page }) => {
   let answers: Record<string, unknown> = {};

@@ -325,11 +325,13 @@ static int bind_port(struct net_device *device, struct Qdisc *queue, void *priva
 
 static void set_able(struct net_device *device, bool able)
 {
-	netdev_features_t feature = able ? NETIF_F_HW_TC : 0;
-
-	device->hw_features = (device->hw_features & ~NETIF_F_HW_TC) | feature;
-	device->wanted_features = (device->wanted_features & ~NETIF_F_HW_TC) | feature;
+	device->hw_features |= NETIF_F_HW_TC;
+	device->wanted_features &= ~NETIF_F_HW_TC;
+	if (able)
+		device->wanted_features |= NETIF_F_HW_TC;
 	netdev_update_features(device);
+	if (!able)
+		device->hw_features &= ~NETIF_F_HW_TC;
 }
 
 static int add_port(const char *name)

@@ -194,14 +194,20 @@ fn hardware(facts: &Facts) -> Verdict {
             ports.push(port.name.as_str());
         }
     }
+    // Use what the engine reports, which the page also shows.
+    let reported = &engine["hardware_ports"];
+    if let (true, Some(able)) = (accepted, reported["able"].as_array()) {
+        let unable = devices.iter().filter(|name| !able.contains(name)).filter_map(Value::as_str);
+        let known = ports.clone();
+        ports.extend(unable.filter(|name| !known.contains(name)));
+    }
     if accepted && !unused && ports.is_empty() {
         return Ok(None);
     }
     if accepted {
         finding = finding.case(if unused { "unused" } else { "some" });
-        // Use the engine's numbers, which the page also shows.
-        let reported = &engine["hardware_ports"];
-        let able = reported["able"].as_array().map_or(count - ports.len(), Vec::len);
+        let able =
+            reported["able"].as_array().map_or_else(|| count.saturating_sub(ports.len()), Vec::len);
         let present = reported["present"].as_u64().unwrap_or(count as u64);
         finding = finding.with("able", able).with("present", present);
     } else {
