@@ -13,7 +13,7 @@ bond() {
     [ "$mode" != 802.3ad ] || { options="$options lacp_rate fast" && far=$options; }
     ip netns add "$2"
     ip link add "$1" $options
-    # A new address would count as a move of the host.
+    # Fixed addresses, because a new one would count as a move of the host.
     ip -n "$2" link add far address "52:54:00:0f:$3:00" $far
     for link in 1 2; do
         ip link add "$1$link" address "52:54:00:0e:$3:0$link" type veth \
@@ -52,7 +52,7 @@ bonded() {
     soon 20 links_are_used "$1"
     soon 10 host ping -c 1 -W 1 "$ISP_4"
 }
-# A process would keep its namespace with the links in it.
+# Kills processes first: they would keep their namespace and its links.
 bonds_off() {
     gw 'ip netns pids e2e-host | xargs -r kill
         ip -n e2e-line link set wan nomaster netns 1

@@ -73,7 +73,7 @@ test_vlan_and_pppoe_options_restrict_offloading() {
     soon 10 on_path flowtable --proto tcp --text "$internet"
 }
 
-# measured TYPE CONDITION: the traffic of this type fulfils the condition.
+# measured TYPE CONDITION: succeeds if the traffic of TYPE fulfils CONDITION.
 measured() { ask top traffic | jq -e ".rows[] | select(.key == \"$1\") | $2"; }
 
 # @each flowtable | ipv6 @core

@@ -42,7 +42,7 @@ test_unknown_engine_is_refused() {
     same "the engine's state" "$after" "$before"
 }
 
-# kernel_of openwrt|debian: makes the kernel behave as that one.
+# kernel_of openwrt|debian: makes the kernel behave like that distribution's.
 kernel_of() {
     local parameter=/sys/module/nf_tables/parameters/openwrt
     if ! gw "[ -e $parameter ]"; then

@@ -63,7 +63,7 @@ test_flows_in_hardware_bypass_the_cpu_in_both_directions() {
         [ "$address" != "$H20_4" ] || soon 15 says '.engine.hardware_counts == true' status
         end "tcp$port"
     done
-    # The sum of a finished transfer is exact.
+    # The byte count of a finished transfer is exact.
     port=$(fresh_port)
     download h10 "$port" "$ISP_4" 400k 2.bin
     soon 30 on_path ended --proto tcp --text "$port"
@@ -81,7 +81,7 @@ test_a_direction_that_the_driver_refuses_is_shown() {
     soon 15 has_directions "$port" up
 }
 
-# The driver refuses by port: no other flow of this kind is in hardware.
+# The driver holds no flow of this kind, so its table does not count as full.
 test_flows_that_the_driver_refuses_have_the_reason() {
     local port
     hardware_on

@@ -3,7 +3,7 @@
 # Conntrack helpers, attached by zone as the page does. They read the control connection, which
 # stays slow; data connections through NAT are offloaded if they are TCP or UDP. ebpf-flows has FTP.
 
-# helper MODULE: loads a helper and its NAT.
+# helper MODULE: loads a helper and its NAT module.
 helper() {
     gw "modprobe nf_nat_$1" || skip "this kernel has no helper for $1"
 }
@@ -24,8 +24,8 @@ tftp() {
         "tftp://$ISP_4/2.bin"
 }
 
-# Without a rule of the firewall, the loaded helper does nothing: the provider's answers from
-# another port do not reach the client.
+# Without a firewall rule, the loaded helper does nothing: answers from another port do not reach
+# the client.
 # @each flowtable @core
 # @each tcx
 test_tftp_data_is_offloaded_once_a_rule_attaches_the_helper() {

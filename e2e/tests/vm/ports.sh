@@ -64,7 +64,7 @@ test_a_port_works_again_after_being_switched_off() {
     soon 10 h11 ping -c 1 -W 1 10.10.10.1
 }
 
-# A kernel without any flowtable would say the same, so check the other family first.
+# A kernel without flowtables rejects both families, so check inet first.
 test_the_kernels_answer_about_flowtables_of_bridges_is_shown() {
     local wanted=yes
     accepts_flowtable inet || fail "this kernel has no flowtables"

@@ -102,7 +102,7 @@ long_flow() {
     end "tcp$port"
 }
 
-# long_flows PATH DEVICE TYPE: the same for both families, with the frames at the ISP.
+# long_flows PATH DEVICE TYPE: runs long_flow for both families, and checks the frames at the ISP.
 long_flows() {
     local port frames outer="802.1Q (0x8100)"
     [ "$3" != 8021ad ] || outer="802.1Q-QinQ (0x88a8)"
@@ -114,7 +114,7 @@ long_flows() {
     long_flow "$1" "$2" "$((port + 1))" "$ISP_6"
     peers "kill -INT -- -\$(cat /tmp/e2e/frames.pid)" 2>/dev/null || true
     soon 10 peers "! kill -0 \$(cat /tmp/e2e/frames.pid)"
-    # The frames differ in length and payload only, whether the stack has sent them or not.
+    # Frames of the stack and of the fast path differ only in length and payload.
     frames=$(peers cat /tmp/e2e/frames.log | grep -F -e " > $ISP_4.80:" -e " > $ISP_6.80:" |
         sed 's/^[^ ]* \(.*\), length [0-9]*: \(vlan .*, vlan [^,]*, p [0-7]\), .*/\1 \2/')
     between "frames to the web server" "$(wc -l <<<"$frames")" 100 1000

@@ -13,7 +13,7 @@
 
 # Packets per direction that may pass the forward chain while the flow is offloaded.
 MOST_FORWARDED=2
-# Time until a device that was created again is in the flowtable, in ms on the reference machine.
+# Limit until a recreated device is in the flowtable, in ms on the reference machine.
 LISTED_MS=1000
 
 tunnel_row() { said ".links[] | select(.name == \"$SITE\") | $1" topology; }
@@ -161,7 +161,7 @@ test_large_packets_get_the_answer_of_the_slow_path() {
     local mtu slow options=()
     [ "$2" = plain ] || options=("masq '1'")
     tunnel_on "$1" "${options[@]}"
-    # A device larger than the session has room for, too.
+    # Includes an MTU that exceeds the session's.
     for mtu in $(gw cat "/sys/class/net/$SITE/mtu") 1500; do
         gw ip link set "$SITE" mtu "$mtu"
         slow=$(path_mtus off | xargs)
@@ -184,7 +184,7 @@ test_the_mss_fits_the_tunnel() {
     tunnel_on "$1" "mtu_fix '1'"
     at_the_end "peers 'ip netns exec h10 nft delete table inet e2e
         ip netns exec isp nft delete table inet e2e'; tunnel_off"
-    # The site's end must not limit the MSS instead.
+    # Keep the site's end from limiting the MSS.
     peers ip -n isp link set "$SITE" mtu 1500
     mtu=$(gw cat /sys/class/net/$SITE/mtu)
     for version in $(carries "$1"); do

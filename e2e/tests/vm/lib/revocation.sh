@@ -33,7 +33,7 @@ one_clock() {
     [ "$(gw cat $id)" = "$(peers cat $id)" ]
 }
 
-# slowly COUNTER: prints that flow's packets forwarded by the stack.
+# slowly COUNTER: prints the packets of a flow that the stack has forwarded.
 slowly() {
     gw nft list counter inet e2e "$1" | sed -n 's/.*packets \([0-9]*\).*/\1/p'
 }
@@ -74,7 +74,7 @@ END
 
 on_the_fast_path() { on_path "${ENGINE%%-*}" --proto udp --text ":$1"; }
 
-# Command that cleans up after the test, too.
+# Additional command that cleans up after the test.
 AFTERWARDS=:
 
 # Destinations of the flow that the change affects and of the other flow.

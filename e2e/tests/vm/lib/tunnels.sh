@@ -154,7 +154,7 @@ inner_rounds() {
     begin h10 rounds "/tmp/e2e/rounds $1$flows"
 }
 
-# inner_flow VERSION: prints the flow.
+# inner_flow VERSION: prints the flow of this IP version.
 inner_flow() { newest --proto udp --text "$((FIRST_PORT + $1))"; }
 inner_on_path() { on_path "$1" --proto udp --text "$((FIRST_PORT + $2))"; }
 inner_on() {

@@ -82,7 +82,7 @@ describe('traffic types', () => {
     expect(features.isOffloaded(draft, 'ipv6')).toBe(false);
   });
 
-  it('are the types of the router', () => {
+  it('match the types in traffic.rs', () => {
     const types = readFileSync(new URL(TYPES, import.meta.url), 'utf8');
     const names = [...types.matchAll(/^ {8}\w+ = "(\w+)",$/gm)].map(([, name]) => name);
     expect(names).toEqual([

@@ -21,7 +21,7 @@ export function setPort(draft: Sections, device: string, on: boolean): void {
   draft.set(FILE, section.section, { ignore_device: on ? rest : [...rest, device] });
 }
 
-/** Names of the tunnels that the flowtable supports, by the kernel's name of their kind. */
+/** Names of the tunnels that the flowtable supports, by the kernel's device kind. */
 export const tunnels = {
   wireguard: 'WireGuard',
   gre: 'GRE',

@@ -89,7 +89,7 @@ export function portsOf(draft: Draft, known: readonly string[], name: string): s
   return [...new Set([lineOf(draft, name).port, ...free])].filter(Boolean);
 }
 
-/** Returns the port as shown, with its VLAN and its own port if it has an outer tag. */
+/** Returns the label of a port; a device with an outer tag has its VLAN and port appended. */
 export function labelOf(draft: Draft, device: string): string {
   const { port, vid } = lineOfDevice(draft, device);
   return vid ? `${device} (VLAN ${vid}, ${port})` : device;

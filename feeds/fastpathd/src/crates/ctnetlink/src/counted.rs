@@ -58,7 +58,7 @@ fn elements<T>(payload: &[u8], read: impl Fn(&[u8]) -> Option<T>, found: &mut Ve
     found.extend(attributes(list.unwrap_or_default()).filter_map(|(_, one)| read(one)));
 }
 
-/// Returns the key of four bytes.
+/// Returns the four-byte key of an element.
 fn key(one: &[u8]) -> Option<[u8; 4]> {
     // `NFTA_SET_ELEM_KEY`, `NFTA_DATA_VALUE`.
     const KEY: u16 = 1;

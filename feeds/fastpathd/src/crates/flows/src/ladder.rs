@@ -60,7 +60,7 @@ pub struct Facts<'a> {
     /// Whether the CPU receives packets from and to the initiator, although a driver has taken the
     /// flow; `None` if unknown.
     pub by_cpu: [Option<bool>; 2],
-    /// The driver takes no more flows.
+    /// The driver's table is full.
     pub hardware_full: bool,
     /// Time that a flowtable has held the flow.
     pub taken_for: Duration,

@@ -30,7 +30,7 @@ impl Marks {
     }
 }
 
-/// Each reason has a bit, and so has none.
+/// 64 bits: one for each reason and one for `None`.
 const _: () = assert!(crate::Reason::ALL.len() < 64);
 
 #[derive(Debug)]

@@ -59,7 +59,7 @@ pub(crate) fn reach(ends: [Option<&Side>; 2]) -> [Reach; 2] {
 /// Whether the CPU receives the packets of each direction; `None` if unknown.
 pub(crate) type ByCpu = [Option<bool>; 2];
 
-/// Returns the reach without hardware for directions that the CPU receives.
+/// Lowers the reach to software for directions that the CPU receives.
 pub(crate) fn less(reach: [Reach; 2], by_cpu: ByCpu) -> [Reach; 2] {
     let seen = |i: usize| by_cpu[i] == Some(true);
     [0, 1].map(|i| if seen(i) { reach[i].min(Reach::Software) } else { reach[i] })

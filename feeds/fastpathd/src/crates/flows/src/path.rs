@@ -31,8 +31,7 @@ pub enum HardwareDirection {
     /// Packets to the initiator.
     Down,
     Both,
-    /// At least one direction: conntrack has one bit for both, and what the CPU receives is not
-    /// known.
+    /// At least one direction; conntrack has one bit for both.
     Either,
 }
 

@@ -143,7 +143,7 @@ config::named! {
         Service = "service",
         Vlan = "vlan",
         Path = "path",
-        /// Types of traffic: a flow may have several.
+        /// A flow may have several traffic types.
         Traffic = "traffic",
     }
 }

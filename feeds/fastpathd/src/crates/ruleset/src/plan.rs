@@ -135,8 +135,8 @@ impl Plan {
         self.tunnels = devices.into_iter().filter(kept).collect();
     }
 
-    /// Keeps flows over these layer 3 devices on the slow path if packets of one reach the
-    /// flowtable. Items are device and all devices that its packets pass.
+    /// Keeps flows over a layer 3 device on the slow path if the flowtable hooks one of the devices
+    /// that its packets pass.
     pub fn encapsulate(&mut self, stacks: impl IntoIterator<Item = (String, BTreeSet<String>)>) {
         let kept = |(name, stack): &(String, BTreeSet<String>)| {
             is_device_name(name) && !self.devices.is_disjoint(stack)

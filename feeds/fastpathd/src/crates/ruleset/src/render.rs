@@ -197,7 +197,7 @@ fn elements(own: &BTreeSet<(String, String)>) -> String {
     each.join(", ")
 }
 
-/// Renders the set of packets that the CPU receives. Its timeout exceeds the interval of readings.
+/// Renders the set of packets that the CPU receives. Its timeout exceeds the polling interval.
 fn by_cpu_set() -> String {
     format!(
         "\tset {BY_CPU} {{\n\t\ttype mark\n\t\tsize 16384\n\t\tflags dynamic,timeout\n\

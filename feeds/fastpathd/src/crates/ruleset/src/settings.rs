@@ -38,7 +38,7 @@ pub struct Settings {
     /// Allowed lowest devices; empty allows all.
     pub devices: BTreeSet<String>,
     pub ignore_devices: BTreeSet<String>,
-    /// Switches that are off, and `slow_tunnel`.
+    /// Traffic types whose switch is off.
     pub left_out: TrafficTypes,
     /// Number of first packets of every flow, in both directions together, that stay slow.
     pub slow_packets: u32,

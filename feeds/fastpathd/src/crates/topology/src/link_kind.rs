@@ -28,8 +28,7 @@ const TUNNELS: [&str; 17] = [
 /// sends through the tunnel device. Measured on Linux 6.12, in both directions.
 ///
 /// Tunnels that verify a checksum are excluded: a flowtable changes the hop limit of IPv6 packets
-/// but keeps their sum (`CHECKSUM_COMPLETE`), which `ip6_forward` discards, so hosts behind virtual
-/// ports drop the packets.
+/// but keeps their `CHECKSUM_COMPLETE`, so hosts behind virtual ports drop them.
 const LISTED_TUNNELS: [&str; 8] =
     ["gre", "gretap", "ip6gre", "ip6gretap", "ip6tnl", "ipip", "sit", "wireguard"];
 

@@ -5,8 +5,7 @@
 //! A flowtable hooks the ingress of a device. Packets enter through the lowest device of a path,
 //! and the kernel resolves the egress of a flow down to the lowest device, so a listed bridge, VLAN
 //! device or ppp device would see no packets. A tunnel is the lowest device of the packets inside
-//! it, a bond of the packets of its members, and a port of a DSA switch of those that the conduit
-//! receives with its tag.
+//! it. Bonds and ports of a DSA switch replace the devices below them.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;

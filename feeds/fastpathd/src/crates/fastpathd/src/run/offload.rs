@@ -136,7 +136,7 @@ pub(crate) fn execute(effect: Effect, core: &Core, io: &Io) {
     }
 }
 
-/// Asks the kernel once for flowtables of bridges, which come with the kernel or a module of it.
+/// Checks once whether the kernel has flowtables for bridges.
 pub(crate) async fn probe_bridge(nft: NftCommand, events: Sender<AnyEvent>) {
     let found = ruleset::has_bridge_flowtable(&nft).await;
     let _ = events.send(AnyEvent::Offload(Event::BridgeFlowtable(found))).await;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Which flows are really in hardware. Conntrack has one bit for both directions, set when a driver
-//! has taken one of them, and a driver may count no bytes.
+//! Detects flows in hardware by the packets that the CPU receives. Conntrack's bit means only that
+//! a driver has taken at least one direction.
 
 use std::collections::HashSet;
 use std::rc::Rc;
@@ -15,13 +15,13 @@ use crate::path::{Path, Reason};
 use crate::table::FlowTable;
 use crate::time::Millis;
 
-/// Refused flows from which on a driver's table may count as full.
+/// Minimum number of refused flows for a driver's table to count as full.
 const MIN_REFUSED: usize = 8;
-/// Time without an accepted flow after which a driver's table may count as full.
+/// Minimum time without an accepted flow for a driver's table to count as full.
 const REFUSING_MS: Millis = 5_000;
-/// Time beyond two flowtable timeouts after which a flow without counts counts as uncounted.
+/// Grace period after two flowtable timeouts, until a flow without new bytes is uncounted.
 const UNCOUNTED_MS: Millis = 5_000;
-/// Time in hardware after which growth is a report of the driver.
+/// Time in hardware after which new bytes are reported by the driver.
 const COUNTED_MS: Millis = 2_000;
 
 /// Packets that the CPU received recently, while hardware offload is in force.
@@ -35,7 +35,7 @@ pub struct CpuSample {
 
 #[derive(Debug, Default)]
 pub(crate) struct Hardware {
-    /// `None` if it is unknown what the CPU receives.
+    /// `None` if the packets at the CPU are unknown.
     sample: Option<CpuSample>,
     accepted: Millis,
     /// Flows in the driver's table when it took no more.
@@ -43,7 +43,7 @@ pub(crate) struct Hardware {
     counts: Option<bool>,
 }
 
-/// What a driver decides by, as far as flows show it.
+/// Properties by which a driver may refuse flows: ports, IPv6, protocol and NAT.
 type Kind = ([Rc<str>; 2], bool, u8, bool);
 
 impl Hardware {
@@ -57,8 +57,8 @@ impl Hardware {
 }
 
 impl FlowTable {
-    /// Returns what the CPU receives of a flow that a driver has taken. Rules at ingress see no IP
-    /// header in `PPPoE` packets.
+    /// Returns the directions that the CPU receives of a flow that a driver has taken. `None` for
+    /// `PPPoE`, whose IP header ingress rules cannot match.
     pub(super) fn by_cpu(&self, flow: &Flow) -> ByCpu {
         let taken = |_: &&CpuSample| flow.status.has(Status::HW_OFFLOAD);
         let Some(sample) = self.hardware.sample.as_ref().filter(taken) else {
@@ -72,7 +72,7 @@ impl FlowTable {
         [seen(flow.initiator, &flow.orig), seen(flow.responder, &flow.reply)]
     }
 
-    /// Adopts what the CPU receives. Call before the dump that follows.
+    /// Adopts a sample of packets at the CPU. Call before the next dump.
     pub fn seen_by_cpu(&mut self, sample: Option<CpuSample>) {
         self.hardware.sample = sample;
         if self.hardware.sample.is_none() {
@@ -84,7 +84,7 @@ impl FlowTable {
         self.hardware.counts = self.counts(at);
     }
 
-    /// Returns the number of flows with which the driver's table is full; `None` if it is not.
+    /// Returns the number of flows in the driver's table if it is full.
     #[must_use]
     pub fn hardware_full(&self) -> Option<usize> {
         self.hardware.full
@@ -96,7 +96,7 @@ impl FlowTable {
         self.hardware.counts
     }
 
-    /// A table is full if the driver refuses flows of kinds that it holds, and takes none.
+    /// Returns the number of flows if the driver refuses kinds that it holds, and takes none.
     fn full(&self, at: Millis) -> Option<usize> {
         let held: Vec<Kind> = self.on_hardware().map(|flow| self.kind(flow)).collect();
         let kinds: HashSet<&Kind> = held.iter().collect();
@@ -107,14 +107,14 @@ impl FlowTable {
         let refused = self.flows.iter().filter(refused).count();
         let held = held.len();
         match self.hardware.full {
-            // One flow that ends makes room for another, so the table stays full.
+            // A few ended flows make room only for as many others.
             Some(full) if refused > 0 && held * 16 >= full * 15 => Some(full.max(held)),
             _ => (refused >= MIN_REFUSED && at - self.hardware.accepted >= REFUSING_MS)
                 .then_some(held),
         }
     }
 
-    /// A flow that stays in hardware has packets, so one whose bytes stand still is not counted.
+    /// Returns `false` if a flow stays in hardware, which requires packets, without new bytes.
     fn counts(&self, at: Millis) -> Option<bool> {
         let timeout = self.hardware.sample.as_ref()?.flowtable_timeout;
         let limit = 2 * Millis::try_from(timeout.as_millis()).ok()? + UNCOUNTED_MS;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Tests what the flow table says of flows in hardware, from packets that the CPU receives.
+//! Tests path and reason of flows that a driver has taken, by the packets at the CPU.
 
 use std::time::Duration;
 

@@ -40,7 +40,7 @@ impl HardwareUse {
         self.ports = ports;
     }
 
-    /// Number of flows with which the driver's table is full, and whether the driver counts bytes.
+    /// Sets the number of flows in a full table, and whether the driver counts bytes.
     pub(crate) fn set_driver(&mut self, full: Option<usize>, counts: Option<bool>) {
         (self.full, self.counts) = (full, counts);
     }

@@ -15,7 +15,7 @@ fn expect(
     neighbour: bool,
     kind: SideKind,
 ) -> AddressSide {
-    // netifd names devices like `br-lan.10` and `pppoe-wan`.
+    // Names as in netifd.
     let traffic = match device {
         _ if device.contains('.') => Some(TrafficType::Vlan),
         "pppoe-wan" | "l2tp-vpn" => Some(TrafficType::Pppoe),

@@ -262,7 +262,7 @@ async fn the_end_of_the_connection_fails_open_calls_and_next() {
     bus.notify("test", "tick", &Map::new()).unwrap();
 }
 
-// A sequence number has 16 bits.
+// Sequence numbers have 16 bits.
 #[tokio::test]
 async fn abandoned_requests_do_not_use_up_the_sequence_numbers() {
     let (connection, mut ubusd) = pair().await;

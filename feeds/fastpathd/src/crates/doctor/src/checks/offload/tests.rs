@@ -165,7 +165,7 @@ fn names_ports_that_lack_hardware_offload() {
     assert_eq!(of(&engine, ports()), ("unused", json!(1), json!(1)));
     engine["hardware_ports"] = json!({"able": ["eth0"], "present": 4});
     assert_eq!(of(&engine, ports()), ("unused", json!(1), json!(4)), "as the page has it");
-    // Virtual ports are not among the box's.
+    // Virtual ports do not count as ports of the box.
     engine["hardware_unused"] = false.into();
     engine["devices"] = json!(["eth0", "veth0"]);
     let (_, finding) = found(&facts(Vec::new(), "", &engine)).remove(0);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Tests what new links do to the table.
+//! Tests the table after new links.
 
 use super::*;
 
