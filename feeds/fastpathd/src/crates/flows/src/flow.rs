@@ -63,6 +63,15 @@ pub(crate) struct Growth {
     pub(crate) before: Counters,
 }
 
+/// What is known of a flow that a driver has taken.
+#[derive(Debug, Clone)]
+pub(crate) struct InDriver {
+    pub(crate) since: Millis,
+    pub(crate) by_cpu: ByCpu,
+    /// Time of the last reading with new bytes, from and to the initiator.
+    pub(crate) grown: [Millis; 2],
+}
+
 #[derive(Debug, Clone)]
 #[expect(clippy::struct_excessive_bools, reason = "independent facts, a byte each")]
 pub(crate) struct Flow {
@@ -113,8 +122,8 @@ pub(crate) struct Flow {
     /// `None` if the route depends only on the destination.
     pub(crate) route: Option<Box<FlowRoute>>,
     pub(crate) reach: [Reach; 2],
-    /// Whether the CPU receives the packets, although a driver has taken the flow.
-    pub(crate) by_cpu: ByCpu,
+    /// `None` unless a driver has taken the flow.
+    pub(crate) driver: Option<Box<InDriver>>,
     pub(crate) by_stack: Option<Box<ByStack>>,
     pub(crate) reading: Reading,
     pub(crate) offload: OffloadState,
@@ -165,7 +174,7 @@ impl Flow {
             multicast: is_multicast(&entry.orig),
             route: None,
             reach: [Reach::Hardware; 2],
-            by_cpu: ByCpu::default(),
+            driver: None,
             by_stack: None,
             reading: Reading::Foreign,
             offload: OffloadState::Idle,
@@ -224,7 +233,7 @@ impl Flow {
     /// Returns the reach of a flowtable for each direction. With the engine off, a flowtable
     /// belongs to another program, and its devices are unknown.
     pub(crate) fn reach_of(&self, engine: Engine) -> [Reach; 2] {
-        if engine == Engine::Off { [Reach::Hardware; 2] } else { less(self.reach, self.by_cpu) }
+        if engine == Engine::Off { [Reach::Hardware; 2] } else { less(self.reach, self.by_cpu()) }
     }
 
     /// Returns the directions in hardware.
@@ -232,12 +241,18 @@ impl Flow {
         if self.path != Path::Hardware {
             return HardwareDirection::None;
         }
+        let by_cpu = self.by_cpu();
+        let guessed = |i: usize| by_cpu[i].is_none() && by_cpu[1 - i] == Some(true);
         match self.reach_of(engine).map(|reach| reach == Reach::Hardware) {
-            [true, false] => HardwareDirection::Up,
-            [false, true] => HardwareDirection::Down,
-            [true, true] if self.by_cpu == [Some(false); 2] => HardwareDirection::Both,
-            [true, true] | [false, false] => HardwareDirection::Either,
+            [true, false] if !guessed(0) => HardwareDirection::Up,
+            [false, true] if !guessed(1) => HardwareDirection::Down,
+            [true, true] if by_cpu == [Some(false); 2] => HardwareDirection::Both,
+            _ => HardwareDirection::Either,
         }
+    }
+
+    pub(crate) fn by_cpu(&self) -> ByCpu {
+        self.driver.as_deref().map(|driver| driver.by_cpu).unwrap_or_default()
     }
 
     pub(crate) fn forwarded(&self) -> bool {
@@ -314,22 +329,34 @@ impl Flow {
             return None;
         }
         let growth = self.grow(read);
-        let grown = growth.delta != Delta::default();
-        // A driver reports the growth of several seconds at once.
-        let stepped = self.path == Path::Hardware && now - self.active <= QUIET_TIMEOUT_MS;
-        let gap = if stepped { now - self.active } else { gap };
-        if grown {
+        if growth.delta != Delta::default() {
             self.active = now;
         }
-        let silent = self.path == Path::Ended || now - self.active > QUIET_TIMEOUT_MS;
-        if !soon && (grown || !stepped) {
-            let [up, down] = std::mem::take(&mut self.unrated);
-            self.up_bps = rate(growth.delta[0].bytes + up, gap, self.up_bps, silent);
-            self.down_bps = rate(growth.delta[1].bytes + down, gap, self.down_bps, silent);
+        if !soon {
+            self.rate(&growth.delta, gap, now);
         }
         self.reading = Reading::Done;
         self.counted = now;
         Some(growth)
+    }
+
+    /// A driver reports the growth of several seconds at once, so rates of hardware cover the time
+    /// between two reports.
+    fn rate(&mut self, delta: &Delta, gap: Millis, now: Millis) {
+        let silent = self.path == Path::Ended || now - self.active > QUIET_TIMEOUT_MS;
+        let more = std::mem::take(&mut self.unrated);
+        let mut driver = self.driver.as_deref_mut().filter(|_| self.path == Path::Hardware);
+        for (i, bps) in [&mut self.up_bps, &mut self.down_bps].into_iter().enumerate() {
+            let bytes = delta[i].bytes + more[i];
+            let last = driver.as_ref().map(|driver| now - driver.grown[i]);
+            if bytes > 0 || last.is_none_or(|last| last > QUIET_TIMEOUT_MS) {
+                let gap = last.map_or(gap, |last| last.min(QUIET_TIMEOUT_MS));
+                *bps = rate(bytes, gap, *bps, silent);
+            }
+            if let Some(driver) = driver.as_mut().filter(|_| bytes > 0) {
+                driver.grown[i] = now;
+            }
+        }
     }
 
     /// Adds the growth of the kernel's counters. A lower value is a reset; growth between the last
@@ -375,9 +402,9 @@ impl Flow {
         if waiting(self.reason) { self.active - self.eligible } else { 0 }
     }
 
-    /// Returns the time since which a flowtable holds the flow; `None` if it does not.
+    /// Returns the time since which the software flowtable forwards the flow.
     pub(crate) fn taken_at(&self) -> Option<Millis> {
-        let held = |step: &&PathStep| matches!(step.path, Path::Flowtable | Path::Hardware);
+        let held = |step: &&PathStep| step.path == Path::Flowtable;
         self.life.iter().rev().take_while(held).last().map(|step| step.at)
     }
 

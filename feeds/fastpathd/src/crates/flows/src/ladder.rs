@@ -189,7 +189,11 @@ fn fast_path(facts: &Facts<'_>) -> Option<Verdict> {
 /// Returns why a flow between ports with hardware offload is not in hardware. A driver takes a flow
 /// shortly after the flowtable.
 fn outside_hardware(facts: &Facts<'_>, path: Path, ends: [Reach; 2]) -> Option<Reason> {
-    let able = facts.engine == Engine::FlowtableHw && ends == [Reach::Hardware; 2];
+    let known = |side: Option<&Side>| side.is_some_and(|side| side.hardware == Some(true));
+    let able = facts.engine == Engine::FlowtableHw
+        && ends == [Reach::Hardware; 2]
+        && known(facts.initiator)
+        && known(facts.responder);
     if path != Path::Flowtable || !able || facts.taken_for < OFFLOAD_TIMEOUT {
         return None;
     }

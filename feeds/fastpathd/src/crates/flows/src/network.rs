@@ -24,6 +24,8 @@ pub struct Side {
     /// The link-layer address of the next hop is known or not needed.
     pub neighbour: bool,
     pub tunnel: bool,
+    /// nft's rules at ingress see no IP header.
+    pub unseen: bool,
     /// Traffic type of the layer 3 device.
     pub traffic: TrafficTypes,
     /// Our rules exclude the layer 3 device, because the flowtable would bypass a configured queue.
@@ -32,8 +34,8 @@ pub struct Side {
     pub encapsulated: bool,
     /// SQM redirects received packets to an ifb, so that they bypass the flowtable.
     pub redirected: bool,
-    /// The driver of the lowest device may offload flows to hardware; true if unknown.
-    pub hardware: bool,
+    /// The driver of the lowest device may offload flows to hardware; `None` if unknown.
+    pub hardware: Option<bool>,
 }
 
 /// Best path that a flowtable offers packets of one direction.
@@ -48,7 +50,7 @@ pub(crate) enum Reach {
 /// Returns the reach for packets from each end. A driver forwards only between its own ports, so
 /// hardware requires both ends.
 pub(crate) fn reach(ends: [Option<&Side>; 2]) -> [Reach; 2] {
-    let able = ends.iter().flatten().all(|side| side.hardware);
+    let able = ends.iter().flatten().all(|side| side.hardware != Some(false));
     ends.map(|end| match end {
         Some(side) if side.unlisted() => Reach::Stack,
         Some(_) | None if able => Reach::Hardware,

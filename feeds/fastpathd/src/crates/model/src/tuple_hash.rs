@@ -37,26 +37,23 @@ fn registers(tuple: &Tuple) -> Vec<u8> {
 
 /// The kernel's `jhash` (`include/linux/jhash.h`) of a length that is a multiple of four.
 fn jhash(bytes: &[u8], seed: u32) -> u32 {
-    let words: Vec<u32> = bytes
-        .chunks_exact(4)
-        .map(|word| u32::from_ne_bytes([word[0], word[1], word[2], word[3]]))
-        .collect();
     let length = u32::try_from(bytes.len()).unwrap_or(u32::MAX);
     let start = 0xdead_beef_u32.wrapping_add(length).wrapping_add(seed);
     let mut state = [start; 3];
-    let last = words.len().saturating_sub(1) / 3 * 3;
-    for block in words[..last].chunks_exact(3) {
-        add(&mut state, block);
+    let last = bytes.len().saturating_sub(1) / 12 * 12;
+    for block in bytes[..last].chunks_exact(12) {
+        add(&mut state, block, u32::from_ne_bytes);
         mix(&mut state);
     }
-    add(&mut state, &words[last..]);
+    // The kernel reads the last block byte by byte.
+    add(&mut state, &bytes[last..], u32::from_le_bytes);
     finish(&mut state);
     state[2]
 }
 
-fn add(state: &mut [u32; 3], words: &[u32]) {
-    for (value, word) in state.iter_mut().zip(words) {
-        *value = value.wrapping_add(*word);
+fn add(state: &mut [u32; 3], block: &[u8], read: fn([u8; 4]) -> u32) {
+    for (value, word) in state.iter_mut().zip(block.chunks_exact(4)) {
+        *value = value.wrapping_add(read([word[0], word[1], word[2], word[3]]));
     }
 }
 

@@ -36,7 +36,7 @@ impl Topology {
     /// those of `link` and the devices below.
     fn is_readable(&self, link: &Link, mut headers: Vec<Header>, depth: usize) -> bool {
         match link.kind {
-            _ if depth == MAX_DEPTH => return true,
+            _ if depth == MAX_DEPTH => return false,
             LinkKind::Bridge { vlan_filtering } => {
                 let mut ports = self.links().filter(|port| port.master == Some(link.index));
                 return ports.all(|port| {

@@ -34,12 +34,15 @@ pub struct AddressSide {
     /// The next hop's MAC is known; always true on point-to-point devices.
     pub neighbour: bool,
     pub kind: SideKind,
+    /// nft's rules at ingress see no IP header: the frames have a PPPoE header or two tags.
+    pub unseen: bool,
     /// Traffic type of the layer 3 device; `None` if no switch applies to its kind.
     pub traffic: Option<TrafficType>,
 }
 
 struct Below {
     vlan: u16,
+    unseen: bool,
     port: Option<Name>,
     kind: SideKind,
 }
@@ -59,6 +62,7 @@ impl Topology {
             port: below.port,
             neighbour: link.point_to_point || hop != Hop::Unresolved,
             kind: below.kind,
+            unseen: below.unseen,
             traffic: TrafficType::of_device_kind(link.kind.name()),
         })
     }
@@ -85,12 +89,13 @@ impl Topology {
 
     fn below(&self, link: &Link, mut mac: Option<Mac>) -> Below {
         let mut at = link;
-        let (mut vlan, mut pppoe, mut bridged) = (0, false, false);
+        let (mut vlan, mut tags, mut pppoe, mut bridged) = (0, 0, false, false);
         let mut port = None;
         for _ in 0..MAX_DEPTH {
             let next = match at.kind {
                 LinkKind::Vlan { id, .. } => {
                     vlan = if vlan == 0 { id } else { vlan };
+                    tags += 1;
                     self.lower(at.index)
                 }
                 LinkKind::Ppp => {
@@ -120,7 +125,7 @@ impl Topology {
             (false, false) if is_port(at) || at.index != link.index => SideKind::Ethernet,
             _ => SideKind::Tunnel,
         };
-        Below { vlan, port, kind }
+        Below { vlan, unseen: pppoe || tags > 1, port, kind }
     }
 
     /// Returns the VLAN inside a filtering bridge of frames with this tag, or the bridge's PVID if

@@ -196,10 +196,12 @@ fn hardware(facts: &Facts) -> Verdict {
     }
     // Use what the engine reports, which the page also shows.
     let reported = &engine["hardware_ports"];
-    if let (true, Some(able)) = (accepted, reported["able"].as_array()) {
+    let lacks = reported["able"].as_array().filter(|able| {
+        accepted && ports.is_empty() && reported["present"].as_u64() > Some(able.len() as u64)
+    });
+    if let Some(able) = lacks {
         let unable = devices.iter().filter(|name| !able.contains(name)).filter_map(Value::as_str);
-        let known = ports.clone();
-        ports.extend(unable.filter(|name| !known.contains(name)));
+        ports.extend(unable);
     }
     if accepted && !unused && ports.is_empty() {
         return Ok(None);

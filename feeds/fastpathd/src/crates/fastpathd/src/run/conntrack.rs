@@ -126,13 +126,13 @@ async fn cpu_sample() -> Option<CpuSample> {
     let (family, table) = TABLE;
     let hashes = ctnetlink::marks(family, table, BY_CPU).await;
     let hashes = hashes.inspect_err(|error| log::debug!("reading {BY_CPU}: {}", chain(error)));
+    let hashes = hashes.ok()??.into_iter().collect();
     let timeouts = ["tcp", "udp"].map(|of| {
         let path = format!("/proc/sys/net/netfilter/nf_flowtable_{of}_timeout");
         std::fs::read_to_string(path).ok()?.trim().parse().ok()
     });
     let flowtable_timeout =
         Duration::from_secs(timeouts.into_iter().flatten().max().unwrap_or(FLOWTABLE_TIMEOUT_S));
-    let hashes = hashes.ok()??.into_iter().collect();
     Some(CpuSample { hashes, flowtable_timeout })
 }
 

@@ -323,7 +323,8 @@ impl SampleNetwork {
             shaped: false,
             encapsulated: false,
             redirected: false,
-            hardware: true,
+            hardware: Some(true),
+            unseen: false,
         };
         Self {
             generation: 1,

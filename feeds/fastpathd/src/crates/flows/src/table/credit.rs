@@ -81,9 +81,8 @@ impl FlowTable {
 
     /// Updates best path and inspection status, which determine the credit of the next reading.
     pub(super) fn note_paths(&mut self, position: usize) {
-        let by_cpu = self.by_cpu(&self.flows[position]);
+        self.note_hardware(position);
         let flow = &mut self.flows[position];
-        flow.by_cpu = by_cpu;
         let offloaded = ladder::offloaded(flow.status, flow.reach_of(self.engine.engine));
         flow.inspection = if flow.forwarded() {
             self.inspection.standing(flow.action, flow.mark, offloaded.is_some())

@@ -15,7 +15,6 @@ use crate::inspection::InspectionState;
 use crate::intern::Number;
 use crate::ladder::{Climb, Facts, offloaded};
 use crate::network::{Network, Reach, reach};
-use crate::path::Path;
 use crate::stack::ByStack;
 use crate::table::FlowTable;
 use crate::time::{Millis, Now};
@@ -209,8 +208,8 @@ impl FlowTable {
             policy_routed: flow.route.as_ref().is_some_and(|r| r.routing.is_uncertain()),
             initiator,
             responder,
-            by_cpu: flow.by_cpu,
-            hardware_full: self.hardware.is_full(),
+            by_cpu: flow.by_cpu(),
+            hardware_full: self.hardware.is_full_for(flow),
             taken_for: span(flow.taken_at().map_or(0, |taken| at - taken)),
             quiet: span(at - flow.active),
             active_for: span(flow.active_for()),
@@ -228,9 +227,6 @@ impl FlowTable {
         if flow.decide(path, reason, at) {
             self.accounts.leave(before.0, before.1);
             self.accounts.enter(path, reason);
-            if path == Path::Hardware && before.0 != path {
-                self.hardware.accepted(at);
-            }
         }
     }
 }

@@ -91,7 +91,7 @@ fn reports_hardware_only_for_directions_that_a_driver_can_forward() {
     assert_eq!(bytes, [1000, 0, 9000]);
     // Only the driver of one port accepted a rule, which no packet can match.
     let mut net = Net::default();
-    net.wan.hardware = false;
+    net.wan.hardware = Some(false);
     let (detail, bytes) = in_hardware(&net, 1000, 9000);
     assert_eq!((&detail["flow"]["path"], &detail["hardware"]), (&json!("flowtable"), &json!("")));
     assert_eq!(bytes, [0, 10_000, 0]);

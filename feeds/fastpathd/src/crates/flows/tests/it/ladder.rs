@@ -67,7 +67,7 @@ fn hardware_requires_drivers_at_both_ends() {
     let both = Status::OFFLOAD | Status::HW_OFFLOAD;
     for (lan, wan) in [(true, false), (false, true), (false, false)] {
         let mut net = Net::default();
-        (net.lan.hardware, net.wan.hardware) = (lan, wan);
+        (net.lan.hardware, net.wan.hardware) = (Some(lan), Some(wan));
         let facts = Facts { status: both, ..taken(&net.lan, &net.wan) };
         assert_eq!(climb(&facts), (Path::Flowtable, None), "{lan} {wan}");
         let foreign = Facts { engine: Engine::Off, ..facts };
@@ -107,7 +107,7 @@ fn flows_outside_hardware_have_a_reason_between_ports_with_offload() {
         assert_eq!(climb(&facts), (path, reason), "{facts:?}");
     }
     let mut net = Net::default();
-    net.wan.hardware = false;
+    net.wan.hardware = Some(false);
     let facts = Facts { initiator: Some(&net.lan), responder: Some(&net.wan), ..refused };
     assert_eq!(climb(&facts), (Path::Flowtable, None), "a port without hardware offload");
 }

@@ -150,13 +150,14 @@ impl Network for NetworkView {
             vlan: side.vlan,
             neighbour: side.neighbour,
             tunnel: side.kind == SideKind::Tunnel,
+            unseen: side.unseen,
             traffic: side.traffic.into_iter().collect(),
             shaped: shaped.contains(&*side.device),
             encapsulated: encapsulated.contains(&*side.device),
             redirected: port.is_some_and(|p| self.topology.is_redirected(p)),
-            hardware: self.hardware.as_ref().is_none_or(|able| match port {
-                Some(port) => able.contains(&**port),
-                None => !able.is_empty(),
+            hardware: self.hardware.as_ref().and_then(|able| match port {
+                Some(port) => Some(able.contains(&**port)),
+                None => able.is_empty().then_some(false),
             }),
         })
     }

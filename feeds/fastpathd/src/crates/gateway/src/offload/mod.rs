@@ -119,8 +119,8 @@ impl State {
             revocation: self.revocations.report(now),
             hardware_unused: self.hardware.is_unused(),
             hardware_ports: self.hardware.ports().filter(|_| in_hardware).cloned(),
-            hardware_full: self.hardware.full(),
-            hardware_counts: self.hardware.counts(),
+            hardware_full: self.hardware.full().filter(|_| in_hardware),
+            hardware_counts: self.hardware.counts().filter(|_| in_hardware),
             ..report
         }
     }

@@ -81,14 +81,23 @@ pub(super) fn chains(plan: &Plan) -> Vec<Chain> {
     ]
 }
 
-/// Returns rules that sample the packets that hardware leaves to the CPU.
+/// Returns rules that sample the packets that hardware leaves to the CPU. Packets beyond the limit
+/// store [`MODULUS`], which is no hash.
 fn by_cpu() -> impl Iterator<Item = Rule> {
-    TUPLES.into_iter().map(|(header, fields)| {
+    TUPLES.into_iter().flat_map(|(header, fields)| {
         let tuple = fields.join(" . ");
-        let text = format!(
-            "{header} limit rate 1000/second update @{BY_CPU} \
-             {{ jhash {tuple} mod {MODULUS} seed {SEED:#x} }}"
+        let sample = format!(
+            "{header} limit rate 1000/second burst 1000 packets update @{BY_CPU} \
+             {{ jhash {tuple} mod {MODULUS} seed {SEED:#x} }} return"
         );
-        Rule::new(text, "sample of packets that reach the CPU")
+        let beyond = format!(
+            "{header} limit rate 1/second burst 1 packets update @{BY_CPU} \
+             {{ jhash {} mod 1 seed {SEED:#x} offset {MODULUS} }}",
+            fields[0]
+        );
+        [
+            Rule::new(sample, "sample of packets that reach the CPU"),
+            Rule::new(beyond, "the sample is not complete"),
+        ]
     })
 }

@@ -21,8 +21,9 @@ fn expect(
         "pppoe-wan" | "l2tp-vpn" => Some(TrafficType::Pppoe),
         _ => None,
     };
+    let unseen = traffic == Some(TrafficType::Pppoe) || device.matches('.').count() > 1;
     let port = port.map(Name::from);
-    AddressSide { device: device.into(), vlan, port, neighbour, kind, traffic }
+    AddressSide { device: device.into(), vlan, port, neighbour, kind, unseen, traffic }
 }
 
 #[test]

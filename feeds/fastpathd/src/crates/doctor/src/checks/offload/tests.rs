@@ -167,6 +167,10 @@ fn names_ports_that_lack_hardware_offload() {
     assert_eq!(of(&engine, ports()), ("unused", json!(1), json!(4)), "as the page has it");
     // Virtual ports do not count as ports of the box.
     engine["hardware_unused"] = false.into();
+    engine["devices"] = json!(["eth0", "wg0"]);
+    engine["hardware_ports"] = json!({"able": ["eth0"], "present": 1});
+    assert_eq!(found(&facts(Vec::new(), "", &engine)), [], "a tunnel is no port");
+    engine["hardware_ports"] = json!({"able": ["eth0"], "present": 2});
     engine["devices"] = json!(["eth0", "veth0"]);
     let (_, finding) = found(&facts(Vec::new(), "", &engine)).remove(0);
     assert_eq!((finding.case, &finding.params["ports"]), ("some", &json!("veth0")));

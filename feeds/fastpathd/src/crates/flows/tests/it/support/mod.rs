@@ -43,7 +43,8 @@ pub(crate) fn side(device: &str, vlan: u16, zone: &str, port: &str) -> Side {
         shaped: false,
         encapsulated: false,
         redirected: false,
-        hardware: true,
+        hardware: Some(true),
+        unseen: false,
     }
 }
 

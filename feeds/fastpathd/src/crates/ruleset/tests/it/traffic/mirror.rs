@@ -73,7 +73,8 @@ fn side(end: SocketAddr) -> Side {
         shaped: false,
         encapsulated: false,
         redirected: false,
-        hardware: true,
+        hardware: Some(true),
+        unseen: false,
     }
 }
 
