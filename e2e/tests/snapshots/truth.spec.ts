@@ -141,7 +141,7 @@ test('an engine that waits for the configuration is shown as starting', async ({
 
 for (const [text, hardware] of [
   ['no flow is in hardware', { hardware_unused: true }],
-  ['table full with 1,024 flows', { hardware_full: 1024 }],
+  ['table full with 1024 flows', { hardware_full: 1024 }],
   ['its bytes are not counted', { hardware_counts: false }],
 ] as const) {
   test(`hardware offload shows how many ports support it, and ${text}`, async ({ page }) => {

@@ -26,8 +26,7 @@ tftp() {
 
 # Without a firewall rule, the loaded helper does nothing: answers from another port do not reach
 # the client.
-# @each flowtable @core
-# @each tcx
+# @each flowtable tcx
 test_tftp_data_is_offloaded_once_a_rule_attaches_the_helper() {
     local path=flowtable
     helper tftp
