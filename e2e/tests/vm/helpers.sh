@@ -20,8 +20,8 @@ control_is_slow() { soon 5 on_path slow/helper --reason helper "$@"; }
 
 # tftp NAME: fetches a file of the ISP.
 tftp() {
-    begin h10 "tftp-$1" "curl -sS -m 30 --tftp-blksize 1400 -o /tmp/e2e/tftp.got" \
-        "tftp://$ISP_4/2.bin"
+    begin h10 "tftp-$1" "curl -sS -m 300 --tftp-blksize 1400 -o /tmp/e2e/tftp.got" \
+        "tftp://$ISP_4/32.bin"
 }
 
 # Without a firewall rule, the loaded helper does nothing: answers from another port do not reach
@@ -40,12 +40,12 @@ test_tftp_data_is_offloaded_once_a_rule_attaches_the_helper() {
     engine_at "$1"
     [ "$1" = flowtable ] || path=ebpf
     tftp "$1"
-    # Nobody answers on the connection to port 69, which expires first.
+    # The server answers from another port, so the connection to port 69 expires first.
     control_is_slow --proto udp --text :69
     soon 10 on_path "$path" --proto udp --host "$ISP_4"
-    soon 30 ended "tftp-$1"
+    soon 60 ended "tftp-$1"
     ended_well "tftp-$1"
-    peers 'cmp /tmp/www/2.bin /tmp/e2e/tftp.got; rm /tmp/e2e/tftp.got'
+    peers 'cmp /tmp/www/32.bin /tmp/e2e/tftp.got; rm /tmp/e2e/tftp.got'
 }
 
 # The helper translates the addresses and ports in both bodies.

@@ -63,7 +63,7 @@ pub(crate) struct Growth {
     pub(crate) before: Counters,
 }
 
-/// What is known of a flow that a driver has taken.
+/// State of a flow that a hardware driver has taken.
 #[derive(Debug, Clone)]
 pub(crate) struct InDriver {
     pub(crate) since: Millis,
