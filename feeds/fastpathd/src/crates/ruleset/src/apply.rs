@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Applies a plan with nft: checks, runs and reads back its script, and rolls back if the table
+//! Applies a plan with nft: runs and reads back its script, and rolls back if the table
 //! differs. Changes only gates or devices if that is enough, and omits statements that the kernel
 //! lacks.
 
@@ -140,7 +140,7 @@ async fn change(
     Ok(refilled.then_some(Applied::Gate))
 }
 
-/// Replaces the table with the supported part of the plan, unless that part is in force.
+/// Replaces the table with the plan, or with the supported part unless that part is in force.
 async fn replace_supported(
     nft: &impl Nft,
     plan: &Plan,
@@ -148,7 +148,12 @@ async fn replace_supported(
     have: Option<&InForce>,
     blocks: &[BlockElement],
 ) -> Result<Applied, ApplyError> {
-    let (plan, how) = supported(nft, plan, blocks).await?;
+    // nft runs a script whole or not at all.
+    let refused = match replace(nft, plan, in_force, blocks).await {
+        Err(ApplyError::Refused(refused)) => refused,
+        done => return done.map(|()| Applied::Replaced),
+    };
+    let (plan, how) = supported(nft, plan, refused).await?;
     if !plan.has_table() {
         remove(nft).await?;
     } else if have.is_none_or(|have| !have.matches(&plan)) {
@@ -157,17 +162,14 @@ async fn replace_supported(
     Ok(how)
 }
 
-/// Returns the plan without missing devices and without a flowtable that the kernel lacks, and the
-/// result to report.
+/// Returns the refused plan without missing devices and without a flowtable that the kernel lacks,
+/// and the result to report.
 async fn supported(
     nft: &impl Nft,
     plan: &Plan,
-    blocks: &[BlockElement],
+    refused: NftError,
 ) -> Result<(Plan, Applied), ApplyError> {
     let mut without = plan.clone();
-    let Err(refused) = nft.check(&render(plan, blocks)).await else {
-        return Ok((without, Applied::Replaced));
-    };
     let queued = plan.protection.inspection.as_ref().is_some_and(|found| found.gate == Gate::Queue);
     if queued && is_missing(nft, &render_queue_probe()).await {
         return Err(ApplyError::NoQueue(refused));

@@ -102,7 +102,7 @@ pub(crate) struct FakeNft {
     pub(crate) without_flowtables: Cell<bool>,
     pub(crate) without_queues: Cell<bool>,
     pub(crate) has_bridge_flowtables: Cell<bool>,
-    /// Runs to refuse after a successful check.
+    /// Runs to refuse although they would pass a check.
     pub(crate) refuse_runs: Cell<usize>,
     /// Runs that lose the last rule.
     pub(crate) lose_a_rule: Cell<usize>,
@@ -111,6 +111,7 @@ pub(crate) struct FakeNft {
     pub(crate) broken: Cell<bool>,
     /// Prints the flowtable's flags, as newer versions may.
     pub(crate) prints_flags: Cell<bool>,
+    /// Scripts that took effect.
     pub(crate) ran: RefCell<Vec<String>>,
 }
 
@@ -252,7 +253,6 @@ impl Nft for FakeNft {
     }
 
     async fn run(&self, script: &str) -> Result<(), NftError> {
-        self.ran.borrow_mut().push(script.to_owned());
         let mut table = self.outcome(script)?;
         if take_one(&self.refuse_runs) {
             return Err(NftError::Refused("Error: Device or resource busy".to_owned()));
@@ -263,6 +263,7 @@ impl Nft for FakeNft {
             table.comments.pop();
         }
         *self.table.borrow_mut() = table;
+        self.ran.borrow_mut().push(script.to_owned());
         Ok(())
     }
 
