@@ -148,18 +148,18 @@ const setting: Task = {
 const accept: Task = {
   title: 'accept a finding of the doctor',
   prepare: async ({ router }) => {
-    await router.run('modprobe nf_nat_ftp');
+    await router.run('echo 432000 >/proc/sys/net/netfilter/nf_conntrack_tcp_timeout_established');
   },
   perform: async (input, { page, router }) => {
     await input.go('Health');
     await input.press(page.getByRole('button', { name: 'Run checks again' }));
-    const finding = page.locator('details[data-finding="helpers-global"]');
+    const finding = page.locator('details[data-finding="conntrack-timeout"]');
     await expect(finding).toBeVisible({ timeout: DOCTOR_MS });
     await expand(input, finding);
     await input.press(finding.getByRole('button', { name: 'Accept', exact: true }));
     await applied(input, page);
     await expect(page.locator('[data-group=accepted]')).toContainText('1 accepted finding');
-    expect(await router.run('cat /etc/config/fastpath')).toContain('helpers-global');
+    expect(await router.run('cat /etc/config/fastpath')).toContain('conntrack-timeout');
   },
 };
 

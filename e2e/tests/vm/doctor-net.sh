@@ -336,24 +336,6 @@ test_problems_of_conntrack_are_found() {
         silent conntrack-full'
 }
 
-# @finds:helpers-global
-test_unused_conntrack_helpers_are_found() {
-    doctor '
-        unload nf_nat_ftp nf_conntrack_ftp
-        silent helpers-global
-        modprobe nf_nat_ftp
-        finds helpers-global
-        nft "table inet e2e { ct helper ftp { type \"ftp\" protocol tcp; };
-            chain pre { type filter hook prerouting priority 0;
-                tcp dport 21 ct helper set ftp; }; }"
-        silent helpers-global
-        nft delete table inet e2e
-        finds helpers-global
-        fixes helpers-global
-        silent helpers-global
-        ! lsmod | grep nf_conntrack_ftp'
-}
-
 # @finds:pppoe-mtu @finds:pppoe-mss
 test_pppoe_problems_with_mtu_and_mss_are_found() {
     doctor '

@@ -59,8 +59,6 @@ are_found() {
 found_and_fixed() {
     local sick id said wrong=$OF_SEED
     trap '"$LAB/seed" off' EXIT
-    # Earlier FTP tests may have loaded the modules.
-    doctor 'unload nf_nat_ftp nf_conntrack_ftp'
     # An earlier test may have recreated ports; the daemon checks masks every ten seconds.
     soon 15 well cpu-masks
     green || fail "the gateway was not healthy at first: $(ids "$(report)")"

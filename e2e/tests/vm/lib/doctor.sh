@@ -27,10 +27,6 @@ fixes() {
     said=$(plugin fix "{\"id\":\"$1\"}")
     case $said in *"\"done\":true"*) ;; *) echo "failed: fix of $1: $said"; exit 1 ;; esac
 }
-# unload MODULE…: unloads modules with rmmod, because OpenWrt lacks modprobe -r.
-unload() {
-    for module; do ! grep -q "^$module " /proc/modules || rmmod $module; done
-}
 soon() {
     seconds=$1
     shift

@@ -250,6 +250,7 @@ restore_state() {
     cables_on
     gw "$IPS_BACK$HELPERS_BACK$CONFIGURATION_BACK
         nft delete table inet e2e 2>/dev/null
+        echo 7440 >/proc/sys/net/netfilter/nf_conntrack_tcp_timeout_established
         rm -f /etc/fastpath/changes/pending.broken
         [ ! -e /sys/class/net/e2e0 ] || ip link delete e2e0
         cmp -s /run/e2e/$CONFIG /etc/config/fastpath || {

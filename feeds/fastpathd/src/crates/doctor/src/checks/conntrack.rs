@@ -10,7 +10,7 @@ use crate::facts::reach::reached;
 use crate::facts::rules::SOURCE;
 use crate::facts::walk::statements;
 use crate::facts::{Facts, Unknown, word};
-use crate::finding::{Finding, Fix, Severity, Step, Verdict};
+use crate::finding::{Finding, Fix, Severity, Verdict};
 
 const GROUP: &str = "conntrack";
 pub(super) const CHECKS: &[Check] = &[
@@ -125,10 +125,23 @@ fn attached(facts: &Facts) -> Result<Vec<String>, Unknown> {
     Ok(rules.iter().filter(sets).map(place).collect())
 }
 
-/// Reports helpers that are unused, or attached to all connections.
+/// Reports helpers that firewall4 attaches to zones by default. A loaded helper without a rule does
+/// nothing and cannot be unloaded, because firewall4 defines an object for it.
 fn helpers(facts: &Facts) -> Verdict {
     let loaded = facts.conntrack.helpers.get()?;
     let places = attached(facts)?;
+    let firewall = facts.uci.firewall.get()?;
+    let chosen = |name: &str| {
+        firewall
+            .of("zone")
+            .any(|zone| zone.text("name") == Some(name) && !zone.words("helper").is_empty())
+    };
+    let zone = |place: &String| place.strip_prefix("inet fw4 helper_").map(str::to_owned);
+    let by_default = places.iter().filter_map(zone).any(|zone| !chosen(&zone));
+    let defaults = firewall.of("defaults").next();
+    let Some(defaults) = defaults.filter(|of| by_default && of.is_on("auto_helper", true)) else {
+        return Ok(None);
+    };
     let mut finding = Finding::new(Severity::Advice).with("helpers", loaded.join(", "));
     for name in loaded {
         finding = finding.saw("helper", name, "nf_conntrack", "/proc/modules");
@@ -139,34 +152,8 @@ fn helpers(facts: &Facts) -> Verdict {
     if let Some((flows, _)) = facts.flowtable.reasons.get().ok().and_then(|of| of.get("helper")) {
         finding = finding.saw("held", "", flows, "ubus call fastpath flows");
     }
-    if facts.conntrack.automatic {
-        let path = format!("{SETTINGS}/nf_conntrack_helper");
-        let finding = finding.saw("automatic", "", "1", &path).case("automatic");
-        return Ok(Some(finding.fix(Some(Fix::write(path, 0)))));
-    }
-    if loaded.is_empty() {
-        return Ok(None);
-    }
-    // By default, firewall4 attaches all helpers to zones without masquerading.
-    let defaults = facts.uci.firewall.get()?.of("defaults").next();
-    let own = places.iter().any(|place| place.contains(" fw4 helper_"));
-    if let Some(defaults) = defaults.filter(|of| own && of.is_on("auto_helper", true)) {
-        let fix = Fix::set("firewall", &defaults.name, &json!({"auto_helper": "0"}));
-        return Ok(Some(finding.case("zones").fix(Some(fix))));
-    }
-    if !places.is_empty() {
-        return Ok(None);
-    }
-    let translated = &facts.conntrack.translated;
-    let steps = loaded.iter().flat_map(|name| unload(name, translated.contains(name)));
-    Ok(Some(finding.fix(Some(Fix::Steps(steps.collect())))))
-}
-
-/// Returns the steps that unload a helper, after the NAT module that depends on it. `OpenWrt`'s
-/// modprobe lacks `-r`, and its rmmod accepts only one module.
-fn unload(name: &str, translated: bool) -> Vec<Step> {
-    let modules = [translated.then_some("nf_nat"), Some("nf_conntrack")].into_iter().flatten();
-    modules.map(|kind| Step::run("rmmod", &[&format!("{kind}_{name}")])).collect()
+    let fix = Fix::set("firewall", &defaults.name, &json!({"auto_helper": "0"}));
+    Ok(Some(finding.fix(Some(fix))))
 }
 
 #[cfg(test)]

@@ -108,16 +108,9 @@ fn fixes_each_setting_by_writing_it() {
 }
 
 #[test]
-fn the_fix_unloads_unused_helpers() {
+fn a_loaded_helper_without_a_rule_has_no_finding() {
     let fake = router(&[]).file("/proc/modules", "nf_conntrack_ftp 1 0 - Live 0x0\n");
-    let (id, finding) = found(&fake).remove(0);
-    assert_eq!((id, &finding.params["helpers"]), ("helpers-global", &json!("ftp")));
-    let step = |module: &str| Step::Run { program: "rmmod", args: vec![module.to_owned()] };
-    assert_eq!(finding.fix, Some(Fix::Steps(vec![step("nf_conntrack_ftp")])));
-    let both = "nf_nat_ftp 1 0 - Live 0x0\nnf_conntrack_ftp 1 1 nf_nat_ftp, Live 0x0\n";
-    let (_, finding) = found(&router(&[]).file("/proc/modules", both)).remove(0);
-    let steps = vec![step("nf_nat_ftp"), step("nf_conntrack_ftp")];
-    assert_eq!(finding.fix, Some(Fix::Steps(steps)), "the one that stands on the other goes first");
+    assert_eq!(found(&fake), []);
 }
 
 fn attached_in(table: &str, chain: &str) -> Fake {
@@ -136,21 +129,22 @@ fn a_helper_attached_by_an_administrators_rule_has_no_finding() {
 }
 
 #[test]
-fn reports_helpers_that_firewall4_attaches_to_zones() {
-    let (_, finding) = found(&attached_in("fw4", "helper_lan")).remove(0);
-    assert_eq!(finding.case, "zones");
+fn reports_helpers_that_firewall4_attaches_to_zones_by_default() {
+    let with =
+        |text: &str| found(&attached_in("fw4", "helper_lan").file("/etc/config/firewall", text));
+    let (id, finding) = found(&attached_in("fw4", "helper_lan")).remove(0);
+    assert_eq!((id, &finding.params["helpers"]), ("helpers-global", &json!("ftp")));
     let Some(Fix::Change(edits)) = finding.fix else { panic!("no change") };
     assert_eq!(
         (&edits[0]["section"], &edits[0]["values"]),
         (&json!("d"), &json!({"auto_helper": "0"}))
     );
-    let attached = attached_in("fw4", "helper_lan")
-        .file("/etc/config/firewall", "config defaults\n\toption auto_helper '0'\n");
-    assert_eq!(found(&attached), []);
-}
-
-#[test]
-fn reports_automatic_helpers_of_old_kernels() {
-    let fake = router(&[]).file("/proc/sys/net/netfilter/nf_conntrack_helper", "1\n");
-    assert_eq!(found(&fake).remove(0).1.case, "automatic");
+    assert_eq!(with("config defaults\n\toption auto_helper '0'\n"), []);
+    let zone = |name: &str| {
+        with(&format!(
+            "config defaults\nconfig zone\n\toption name '{name}'\n\tlist helper 'ftp'\n"
+        ))
+    };
+    assert_eq!(zone("lan"), [], "chosen by the zone");
+    assert_eq!(zone("guest").len(), 1, "chosen by another zone");
 }
