@@ -280,7 +280,7 @@ passes_nothing() { until_still 10 arrived "$1"; }
 # Datagrams per test; each is echoed.
 PLAIN_ROUNDS=50000
 
-# @each wireguard gre sit | off flowtable
+# @each wireguard gre gretap ipip sit ip6tnl ip6gre ip6gretap | off flowtable
 test_nothing_leaves_in_plaintext() {
     local event
     tunnel_on "$1"
