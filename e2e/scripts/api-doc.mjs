@@ -37,7 +37,7 @@ const order = [
 const plugins = {
   access: ['begin', 'login', 'hash'],
   change: ['get', 'check', 'apply', 'confirm', 'revert', 'pending', 'list', 'undo'],
-  doctor: ['run', 'last', 'fix', 'pmtu'],
+  doctor: ['run', 'last', 'fix', 'pmtu', 'ppe'],
   wireless: ['status'],
 };
 

@@ -2,6 +2,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Hardware offload with a switch that forwards flows past the CPU (e2e/lab/uml/switch).
 
+# shellcheck source=e2e/tests/vm/lib/examination.sh
+. "$VM/lib/examination.sh"
+
 PORTS="lan1 lan2 lan3 wan"
 
 # switch COMMAND…: passes a command to the switch.
@@ -157,4 +160,59 @@ test_the_switch_can_vanish_under_load() {
     before=$(conntrack_bytes "$port")
     soon 10 bytes_grow "$port" "${before#* }"
     lacks "the kernel's log" "$(gw dmesg)" "Call Trace"
+}
+
+# entries PORT: prints the entries of a flow in the format of mtk_ppe_debugfs.c (Linux 6.12).
+entries() {
+    newest --proto tcp --text "$1" | jq -r '
+        def line($index; $from; $to; $sent_from; $sent_to):
+            "\($index) BND IPv4 5T orig=\($from)->\($to) new=\($sent_from)->\($sent_to)" +
+            " eth=02:00:00:00:00:01->02:00:00:00:00:02 etype=0000 vlan=0,0" +
+            " ib1=21b10e5c ib2=007ff028 packets=1234 bytes=1851000";
+        "\(.src):\(.sport)" as $src | "\(.nat_src):\(.nat_sport)" as $nat_src |
+        "\(.dst):\(.dport)" as $dst | "\(.nat_dst):\(.nat_dport)" as $nat_dst |
+        line("00123"; $src; $dst; $nat_src; $nat_dst),
+        line("02b41"; $nat_dst; $nat_src; $dst; $src)'
+}
+
+# table: the text on stdin becomes a driver's table in debugfs, which the lab's kernel lacks.
+table() {
+    gw '[ -d /sys/kernel/debug/ppe0 ] || busybox mount -t tmpfs none /sys/kernel
+        mkdir -p /sys/kernel/debug/ppe0
+        cat >/sys/kernel/debug/ppe0/entries
+        grep " BND " /sys/kernel/debug/ppe0/entries >/sys/kernel/debug/ppe0/bind || true'
+}
+
+# in_table FILTER PORT: prints the answer of fastpath.doctor ppe for a flow.
+in_table() {
+    local flow
+    flow=$(newest --proto tcp --text "$2" | jq -c '
+        {proto, src, sport, dst, dport, nat_src, nat_sport, nat_dst, nat_dport}')
+    gw "ubus call fastpath.doctor ppe '$flow'" | jq -r "$1"
+}
+
+# @finds:hardware-unbound
+test_the_table_of_the_chip_is_compared_with_the_flows() {
+    local port found
+    hardware_on
+    port=$(fresh_port)
+    download h10 "$port" "$H20_4" 400k
+    soon 15 has_directions "$port" both
+    same "without debugfs" "$(in_table .error.cause.code "$port")" no-debugfs
+    found=$(examined hardware-unbound)
+    same "severity" "$(field severity "$found")" unknown
+    has "the reason" "$found" "debugfs is not mounted"
+
+    at_the_end 'gw busybox umount /sys/kernel; hardware_off'
+    entries "$port" | table
+    same "its entries" "$(in_table '.entries[] | "\(.table) \(.index) \(.state) \(.direction)"' \
+        "$port")" $'ppe0 291 BND up\nppe0 11073 BND down'
+    same "a reply as it enters" "$(in_table '.entries[1].original | "\(.src):\(.sport)"' "$port")" \
+        "$H20_4:80"
+    well hardware-unbound
+
+    entries "$port" | sed 's/ BND / UNB /' | table
+    same "its state" "$(in_table '[.entries[] | .state + (.new | tostring)] | join(" ")' "$port")" \
+        "UNBnull UNBnull"
+    soon 60 finds hardware-unbound warning "$H20_4:80"
 }

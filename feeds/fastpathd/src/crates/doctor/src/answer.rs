@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Methods `run`, `last`, `fix` and `pmtu` of `fastpath.doctor`.
+//! Methods `run`, `last`, `fix`, `pmtu` and `ppe` of `fastpath.doctor`.
 
 use std::time::Duration;
 
@@ -12,6 +12,7 @@ use crate::fix::fix;
 use crate::kept::{FILE, StoredReport};
 use crate::machine::Machine;
 use crate::pmtu::measure;
+use crate::ppe_entries::find;
 use crate::report::run;
 use crate::texts::Texts;
 
@@ -37,6 +38,7 @@ pub(crate) fn answer(
             let target = args.get("target").and_then(Value::as_str).unwrap_or_default();
             Ok(measure(machine, target)?)
         }
+        "ppe" => find(machine, args),
         _ => {
             let (object, method) = (crate::OBJECT.name, method.escape_debug().to_string());
             Err(Refusal::new("method", CallReason::Method { object, method }))

@@ -39,6 +39,8 @@ mod kept;
 mod machine;
 mod object;
 mod pmtu;
+mod ppe;
+mod ppe_entries;
 mod reason;
 mod report;
 mod texts;

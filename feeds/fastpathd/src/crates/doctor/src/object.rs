@@ -22,6 +22,7 @@ pub const OBJECT: Object = Object {
             args: PMTU,
             run: |call| Box::pin(ready(answered("pmtu", PMTU, &call))),
         },
+        Method { name: "ppe", args: PPE, run: |call| Box::pin(ready(answered("ppe", PPE, &call))) },
     ],
 };
 
@@ -35,6 +36,17 @@ const FIX: &[(&str, Sample)] = &[
 ];
 
 const PMTU: &[(&str, Sample)] = &[("target", Sample::Text)];
+const PPE: &[(&str, Sample)] = &[
+    ("proto", Sample::Text),
+    ("src", Sample::Text),
+    ("sport", Sample::Number),
+    ("dst", Sample::Text),
+    ("dport", Sample::Number),
+    ("nat_src", Sample::Text),
+    ("nat_sport", Sample::Number),
+    ("nat_dst", Sample::Text),
+    ("nat_dport", Sample::Number),
+];
 
 fn answered(
     method: &'static str,

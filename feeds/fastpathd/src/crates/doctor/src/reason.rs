@@ -24,6 +24,9 @@ config::coded! {
         Off { feature: &'static str, device: String } = "feature-off",
             "turning {feature} of {device} off";
         Call { object: &'static str, method: &'static str } = "call", "calling {object} {method}";
+        // Tables of hardware.
+        NoDebugfs = "no-debugfs", "debugfs is not mounted";
+        NoTable = "no-table", "no driver shows a hardware table in debugfs";
         // Method pmtu.
         Target { target: String } = "target",
             "the target '{target}' is not an IPv4 host address, such as 203.0.113.1";
@@ -39,7 +42,7 @@ impl From<DoctorReason> for Refusal {
     fn from(reason: DoctorReason) -> Self {
         let code = match &reason {
             DoctorReason::Busy => "busy",
-            DoctorReason::NoReport => "none",
+            DoctorReason::NoReport | DoctorReason::NoDebugfs | DoctorReason::NoTable => "none",
             DoctorReason::Nothing { .. } => "nothing",
             DoctorReason::NoFix { .. } => "no-fix",
             DoctorReason::Target { .. } => "argument",

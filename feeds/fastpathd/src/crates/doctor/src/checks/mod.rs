@@ -33,7 +33,7 @@ pub(crate) struct Check {
 }
 
 /// Checks that need two readings of a counter.
-pub(crate) const SAMPLED: &[&str] = &["cpu-saturated"];
+pub(crate) const SAMPLED: &[&str] = &["cpu-saturated", "hardware-unbound"];
 
 /// All checks, largest gains first.
 pub(crate) const CHECKS: &[&[Check]] = &[

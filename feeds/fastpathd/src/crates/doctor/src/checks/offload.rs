@@ -21,6 +21,7 @@ pub(super) const CHECKS: &[Check] = &[
     Check { id: "queues-few", group: GROUP, run: queues },
     Check { id: "hw-tc-off", group: GROUP, run: hw_tc },
     Check { id: "hardware-refused", group: GROUP, run: hardware },
+    Check { id: "hardware-unbound", group: GROUP, run: unbound },
 ];
 
 /// Source of the gain: offloads with a flowtable at MTU 1500.
@@ -28,6 +29,8 @@ const OFFLOAD_GAIN: &str = "docs/doctor.md, rows A and B";
 /// Minimum number of descriptors. A burst at line rate overflows a smaller ring before the next
 /// poll.
 const MIN_RING: u32 = 256;
+/// Maximum flows in the evidence.
+const MAX_LOST: usize = 5;
 
 const SEGMENTATION: &[&str] = &[
     "tx-generic-segmentation",
@@ -220,7 +223,39 @@ fn hardware(facts: &Facts) -> Verdict {
         .saw("in-hardware", "", flows, source)
         .with("active", word(engine, "active"))
         .fix(Some(set_engine(facts, "flowtable")));
-    Ok(Some(named(finding, &ports)))
+    Ok(Some(named(saw_tables(finding, facts), &ports)))
+}
+
+/// Adds what the chip's own tables have, or the reason why none is shown.
+fn saw_tables(mut finding: Finding, facts: &Facts) -> Finding {
+    match &facts.ppe.engines {
+        Ok(engines) => {
+            for (number, bound, unbound) in engines {
+                let source = format!("/sys/kernel/debug/ppe{number}/entries");
+                finding = finding.saw("ppe", number, format!("{bound} / {unbound}"), source);
+            }
+        }
+        Err(cause) => {
+            finding = finding
+                .saw("no-ppe", "", &cause.text, "/sys/kernel/debug")
+                .because("refusal", &json!(cause));
+        }
+    }
+    for (number, attached) in &facts.ppe.wed {
+        let source = format!("/sys/kernel/debug/wed{number}/txinfo");
+        finding = finding.saw("wed", number, u8::from(*attached), source);
+    }
+    finding
+}
+
+/// Reports active flows that the page shows in hardware, but that the chip's tables lack.
+fn unbound(facts: &Facts) -> Verdict {
+    let lost = facts.ppe.lost.get()?;
+    let mut finding = Finding::new(Severity::Warning).with("flows", lost.len());
+    for flow in lost.iter().take(MAX_LOST) {
+        finding = finding.saw("unbound-flow", "", flow, "ubus call fastpath flows");
+    }
+    Ok(finding.if_seen().map(|finding| saw_tables(finding, facts)))
 }
 
 #[cfg(test)]

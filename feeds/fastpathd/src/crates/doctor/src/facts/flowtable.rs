@@ -106,7 +106,7 @@ fn listed(text: &str) -> Vec<Listed> {
 }
 
 /// Returns the rows of a page as functions from column name to value.
-fn rows<'a>(page: &'a Value) -> impl Iterator<Item = impl Fn(&str) -> &'a Value> {
+pub(super) fn rows<'a>(page: &'a Value) -> impl Iterator<Item = impl Fn(&str) -> &'a Value> {
     let column = move |name: &str| list(page, "cols").iter().position(|col| col == name);
     list(page, "rows")
         .iter()

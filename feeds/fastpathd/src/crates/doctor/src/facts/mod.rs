@@ -18,6 +18,7 @@ pub(crate) mod ips;
 pub(crate) mod kernel;
 pub(crate) mod others;
 pub(crate) mod ports;
+pub(crate) mod ppe;
 pub(crate) mod pppoe;
 pub(crate) mod reach;
 pub(crate) mod rules;
@@ -118,6 +119,7 @@ pub(crate) struct Facts {
     pub rules: rules::Rules,
     pub flowtable: flowtable::Flowtable,
     pub ports: ports::Ports,
+    pub ppe: ppe::Ppe,
     pub bridges: bridges::Bridges,
     pub conntrack: conntrack::Conntrack,
     pub pppoe: pppoe::Pppoe,
@@ -157,6 +159,7 @@ impl Facts {
         }
         if of(&["offload"]) {
             facts.ports = ports::read(machine);
+            facts.ppe = ppe::read(machine, &facts.flowtable.status, sample);
         }
         if of(&["conntrack"]) {
             facts.conntrack = conntrack::read(machine);

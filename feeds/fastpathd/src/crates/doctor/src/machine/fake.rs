@@ -2,7 +2,7 @@
 //! A simulated router with prepared answers.
 
 use std::cell::RefCell;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::io;
 use std::net::Ipv4Addr;
 use std::time::Duration;
@@ -18,11 +18,12 @@ pub(crate) struct Fake {
     links: BTreeMap<String, String>,
     modes: BTreeMap<String, u32>,
     programs: BTreeMap<String, Result<String, String>>,
-    calls: BTreeMap<String, Value>,
+    calls: RefCell<BTreeMap<String, Value>>,
     ports: RefCell<BTreeMap<String, Ethtool>>,
     done: RefCell<Vec<String>>,
     path: Option<(u16, Echo)>,
     full: bool,
+    later: RefCell<VecDeque<Fake>>,
 }
 
 impl Fake {
@@ -66,8 +67,8 @@ impl Fake {
     }
 
     /// Sets the answer of a method (`object method`) for any arguments.
-    pub(crate) fn answers(mut self, call: &str, answer: Value) -> Self {
-        self.calls.insert(call.to_owned(), answer);
+    pub(crate) fn answers(self, call: &str, answer: Value) -> Self {
+        self.calls.borrow_mut().insert(call.to_owned(), answer);
         self
     }
 
@@ -84,6 +85,12 @@ impl Fake {
 
     pub(crate) fn full(mut self) -> Self {
         self.full = true;
+        self
+    }
+
+    /// Adds the files and answers of `next` after the next pause that has none yet.
+    pub(crate) fn later(self, next: Fake) -> Self {
+        self.later.borrow_mut().push_back(next);
         self
     }
 
@@ -157,7 +164,7 @@ impl Machine for Fake {
         args: &Map<String, Value>,
     ) -> Result<Map<String, Value>, String> {
         self.note(format!("call {object} {method} {}", Value::Object(args.clone())));
-        match self.calls.get(&format!("{object} {method}")) {
+        match self.calls.borrow().get(&format!("{object} {method}")) {
             Some(Value::Object(answer)) => Ok(answer.clone()),
             _ => Err(format!("there is no object {object} on ubus")),
         }
@@ -191,6 +198,10 @@ impl Machine for Fake {
 
     fn pause(&self, time: Duration) {
         self.note(format!("pause {} ms", time.as_millis()));
+        if let Some(next) = self.later.borrow_mut().pop_front() {
+            self.files.borrow_mut().extend(next.files.take());
+            self.calls.borrow_mut().extend(next.calls.take());
+        }
     }
 
     fn now_ms(&self) -> u64 {

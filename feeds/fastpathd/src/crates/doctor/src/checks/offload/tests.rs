@@ -8,6 +8,7 @@ use crate::facts::{Facts, Known, uci};
 use crate::finding::{Finding, Fix, Step};
 use crate::machine::fake::Fake;
 use crate::machine::{Channels, Ethtool, Feature, Rings};
+use crate::reason::DoctorReason;
 use crate::texts::tests::all_found;
 
 /// Parses the output of `ethtool -k` with the kernel's names.
@@ -56,6 +57,7 @@ fn facts(ports: Vec<Port>, network: &str, engine: &Value) -> Facts {
     let mut facts = Facts { uci: uci::read(&fake), ..Facts::default() };
     facts.ports = Ports { all: ports.into(), cpus: 4 };
     facts.flowtable.status = status.into();
+    facts.ppe.lost = Vec::new().into();
     facts
 }
 
@@ -174,6 +176,45 @@ fn names_ports_that_lack_hardware_offload() {
     engine["devices"] = json!(["eth0", "veth0"]);
     let (_, finding) = found(&facts(Vec::new(), "", &engine)).remove(0);
     assert_eq!((finding.case, &finding.params["ports"]), ("some", &json!("veth0")));
+}
+
+#[test]
+fn reports_what_the_tables_of_the_chip_have() {
+    let engine = json!({"wanted": "flowtable-hw", "active": "flowtable-hw",
+        "hardware_unused": true});
+    let mut facts = facts(Vec::new(), "", &engine);
+    facts.ppe.engines = Ok(vec![("0".to_owned(), 12, 3)]);
+    facts.ppe.wed = vec![("1".to_owned(), true)];
+    let seen = |finding: &Finding| {
+        let seen = finding.evidence.iter().map(|of| (of.what, of.of.clone(), of.value.clone()));
+        seen.filter(|(what, ..)| *what != "in-hardware").collect::<Vec<_>>()
+    };
+    let ppe = ("ppe", "0".to_owned(), "12 / 3".to_owned());
+    let wed = ("wed", "1".to_owned(), "1".to_owned());
+    let (_, unused) = found(&facts).remove(0);
+    assert_eq!(seen(&unused), [ppe.clone(), wed.clone()]);
+    assert_eq!(unused.about(), [""; 0], "numbers of engines do not identify a finding");
+
+    facts.flowtable.status = json!({"engine": {"wanted": "flowtable-hw"}}).into();
+    facts.ppe.engines = Err(DoctorReason::NoTable.into());
+    let (_, refused) = found(&facts).remove(0);
+    let of = refused.evidence.iter().find(|of| of.what == "no-ppe").unwrap();
+    let cause = json!({"kind": "refusal", "code": "no-table", "params": {}});
+    assert_eq!(of.cause, Some(cause));
+
+    facts.flowtable.status = json!({"engine": {}}).into();
+    facts.ppe.engines = Ok(vec![("0".to_owned(), 12, 3)]);
+    let flows = || (1..=7).map(|port| format!("tcp 10.0.0.1:{port} → 10.0.0.2:80"));
+    facts.ppe.lost = flows().collect::<Vec<_>>().into();
+    let (id, lost) = found(&facts).remove(0);
+    assert_eq!((id, &lost.params["flows"]), ("hardware-unbound", &json!(7)));
+    let mut expected: Vec<_> =
+        flows().take(5).map(|flow| ("unbound-flow", String::new(), flow)).collect();
+    expected.extend([ppe, wed]);
+    assert_eq!(seen(&lost), expected);
+    facts.ppe.lost = Known::new(Err("debugfs is not mounted"));
+    let check = CHECKS.iter().find(|check| check.id == "hardware-unbound").unwrap();
+    assert_eq!((check.run)(&facts).unwrap_err().to_string(), "debugfs is not mounted");
 }
 
 #[test]
