@@ -112,3 +112,43 @@ test('a paused table does not change', async ({ page, lan }) => {
   await page.getByRole('button', { name: 'Resume' }).click();
   await expect(rowOf(page, port)).toContainText('Flowtable');
 });
+
+test('a viewer sees the entries of the chip that hold a flow', async ({ page, lan, router }) => {
+  const found = await router.run('modprobe mock_switch 2>/dev/null && echo yes || true');
+  test.skip(found.trim() !== 'yes', 'the switch is a module of the user-mode machine’s kernel');
+  const folder = '/sys/kernel/debug/ppe0';
+  try {
+    await router.run('echo ports lan1 lan2 lan3 wan >/proc/mock_switch');
+    await router.run('fastpathctl engine flowtable-hw');
+    const port = await lan.download(hosts.h20);
+    await open(page, 'flows', 'viewer');
+    const row = rowOf(page, port);
+    await expect(row).toContainText('Hardware');
+    await row.getByRole('button').click();
+    const panel = page.getByRole('complementary');
+    const show = panel.getByRole('button', { name: 'Show entries of the chip' });
+    await show.click();
+    await expect(panel.locator('[data-fact=ppe]')).toHaveText('Not shown: debugfs is not mounted.');
+
+    // The table of a driver, which the lab lacks, in the format of mtk_ppe_debugfs.c (Linux 6.12).
+    const [client, server] = [`${hosts.h10}:${port}`, `${hosts.h20}:80`];
+    const line = (index: string, from: string, to: string) =>
+      `${index} BND IPv4 5T orig=${from}->${to} new=${from}->${to} eth=02:00:00:00:00:01->` +
+      '02:00:00:00:00:02 etype=0000 vlan=0,0 ib1=21b10e5c ib2=007ff028 packets=1 bytes=100';
+    await router.run(`busybox mount -t tmpfs none /sys/kernel; mkdir -p ${folder}
+      echo '${line('00123', client, server)}' >${folder}/entries
+      echo '${line('02b41', server, client)}' >>${folder}/entries`);
+    await show.click();
+    const facts = panel.locator('.facts').filter({ hasText: 'IPv4 5T' });
+    await expect(facts).toHaveCount(2);
+    await expect(facts.first()).toContainText('ppe0 00123');
+    await expect(facts.first()).toContainText('the chip forwards these packets (BND)');
+    await expect(facts.first()).toContainText(`${client} → ${server}`);
+    await expect(facts.last()).toContainText(`${server} → ${client}`);
+    await expect(panel.locator('[data-fact=ppe]')).toBeEmpty();
+  } finally {
+    await router.run(`fastpathctl engine flowtable
+      [ ! -d ${folder} ] || busybox umount /sys/kernel
+      rmmod mock_switch`);
+  }
+});

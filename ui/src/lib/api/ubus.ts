@@ -9,7 +9,7 @@ export const NULL_SESSION = '0'.repeat(32);
  * Idempotent calls of objects that rpcd serves by running a program. Since March 2026 rpcd closes
  * the program's pipes twice, and may lose an answer when two clients call at once.
  */
-const REPEATED = /^fastpath\.\w+ (get|list|check|run|pmtu|login)$/;
+const REPEATED = /^fastpath\.\w+ (get|list|check|run|pmtu|ppe|login)$/;
 
 /** Default timeout of an answer, in milliseconds. */
 const ANSWER_MS = 8000;
