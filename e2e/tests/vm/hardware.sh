@@ -14,6 +14,8 @@ hardware_on() {
     gw modprobe mock_switch 2>/dev/null ||
         skip "the switch is a module of the user-mode machine's kernel"
     at_the_end "hardware_off"
+    # Linux binds the flowtable only if all ports have hardware offload; OpenWrt's kernel always.
+    gw grep -q Y /sys/module/nf_tables/parameters/openwrt || PORTS="lan1 lan2 lan3 mgmt wan"
     switch "ports $PORTS"
     use flowtable-hw
 }
