@@ -4,6 +4,11 @@
 # that the finding is gone.
 # shellcheck disable=SC2016 # expanded on the gateway
 
+# shellcheck source=e2e/tests/vm/lib/wireguard.sh
+. "$VM/lib/wireguard.sh"
+# shellcheck source=e2e/tests/vm/lib/tunnels.sh
+. "$VM/lib/tunnels.sh"
+
 GROUPS_HERE='["flowtable", "offload", "rules", "bridge", "conntrack", "pppoe"]'
 
 # @core @silent:flowtable @silent:offload @silent:rules @silent:bridge @silent:conntrack
@@ -353,6 +358,33 @@ test_pppoe_problems_with_mtu_and_mss_are_found() {
         grep "option mtu_fix .1." /etc/config/firewall
         soon 10 silent pppoe-mss
         cp /run/e2e/firewall /etc/config/firewall'
+}
+
+# fits SIZE: succeeds if an inner packet of SIZE bytes, the device's MTU, leaves in one piece.
+fits() {
+    local far=$FAR_4 size=$(($1 - 28)) before
+    [[ $(carries "$KIND") == *4* ]] || far=$FAR_6 size=$((size - 20))
+    gw ip link set $SITE mtu "$1"
+    before=$(fragments)
+    gw ping -c 1 -W 2 -M 'do' -s "$size" "$far" && same "fragments" "$(fragments)" "$before"
+}
+fragments() { gw 'nstat -asz IpFragCreates Ip6FragCreates | tail -n +2'; }
+
+# @each gre wireguard sit ip6gretap vxlan
+# @finds:tunnel-mtu @finds:tunnel-mss
+test_a_tunnel_that_exceeds_the_session_is_found() {
+    local room
+    tunnel_on "$1"
+    gw ip link set $SITE mtu 1500
+    doctor 'finds tunnel-mtu'
+    room=$(gw "$DOCTOR report tunnel-mtu" | jq '.findings[0].params.room')
+    note "$1: $room"
+    ! (fits $((room + 1))) || fail "a packet of $((room + 1)) bytes leaves in one piece"
+    doctor 'finds tunnel-mtu'
+    fits "$room"
+    doctor 'silent tunnel-mtu; finds tunnel-mss'
+    change_confirmed tunnel-mss
+    doctor 'soon 10 silent tunnel-mss'
 }
 
 # @finds:pppoe-idle @finds:pppoe-uncounted @finds:conntrack-uncounted

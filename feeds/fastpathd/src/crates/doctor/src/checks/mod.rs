@@ -22,6 +22,7 @@ mod packet_rules;
 mod pppoe;
 mod sqm;
 mod system;
+mod tunnels;
 
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Check {
@@ -47,6 +48,7 @@ pub(crate) const CHECKS: &[&[Check]] = &[
     cpu::CHECKS,
     conntrack::CHECKS,
     pppoe::CHECKS,
+    tunnels::CHECKS,
     ips::CHECKS,
     kernel::CHECKS,
     system::CHECKS,

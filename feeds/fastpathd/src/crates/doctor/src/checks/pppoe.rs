@@ -1,15 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! Checks of PPPoE: MTU, MSS clamping, fast path, reconnects, idle timeouts and traffic counters.
 
-use serde_json::{Value, json};
+use serde_json::json;
 
+use super::tunnels::{self, Syn};
 use super::{Check, flowtable};
 use crate::facts::others::BY_DEVICE;
-use crate::facts::pppoe::Session;
-use crate::facts::reach::{names, names_only, reached};
-use crate::facts::rules::SOURCE;
-use crate::facts::walk::statements;
-use crate::facts::{Facts, Unknown, list, word};
+use crate::facts::{Facts, list, word};
 use crate::finding::{Finding, Fix, Severity, Verdict};
 use uci::Section;
 
@@ -25,8 +22,6 @@ pub(super) const CHECKS: &[Check] = &[
 
 /// Overhead of PPPoE (6) and PPP (2) per frame, in bytes.
 const OVERHEAD: u64 = 8;
-/// Headers of IPv4 and TCP, in bytes.
-const HEADERS: u64 = 40;
 /// Path MTU that hosts assume by default.
 const ETHERNET: u64 = 1500;
 /// Maximum session ends per day without a finding. Many ISPs end a session once a day.
@@ -39,71 +34,23 @@ fn mtu(facts: &Facts) -> Verdict {
         if session.mtu <= room || session.lower_mtu == 0 {
             continue;
         }
-        let path = |device: &str| format!("/sys/class/net/{device}/mtu");
         let args = ["link", "set", "dev", &session.device, "mtu", &room.to_string()];
-        let finding = Finding::new(Severity::Error)
-            .with("device", session.device.as_str())
-            .with("mtu", session.mtu)
-            .with("room", room)
-            .saw("mtu", &session.device, session.mtu, path(&session.device))
-            .saw("mtu", &session.lower, session.lower_mtu, path(&session.lower))
-            .fix(Some(Fix::run("ip", &args)));
-        return Ok(Some(finding));
+        let lower = (&*session.lower, session.lower_mtu);
+        let finding = tunnels::too_large(Severity::Error, (&session.device, session.mtu), lower);
+        return Ok(Some(finding.with("room", room).fix(Some(Fix::run("ip", &args)))));
     }
     Ok(None)
 }
 
 fn mss(facts: &Facts) -> Verdict {
-    let sessions = facts.pppoe.sessions.get()?;
-    let mut small = sessions.iter().filter(|of| of.mtu > 0 && of.mtu < ETHERNET);
-    let unclamped = small.find_map(|session| match clamps_mss(facts, session) {
-        Ok(true) => None,
-        Ok(false) => Some(Ok(session)),
-        Err(unknown) => Some(Err(unknown)),
-    });
-    let Some(small) = unclamped.transpose()? else { return Ok(None) };
-    let firewall = facts.uci.firewall.get()?;
-    let interface = small.device.strip_prefix("pppoe-").unwrap_or(&small.device);
-    let zone = firewall.of("zone").find(|zone| zone.words("network").contains(&interface));
-    let finding = Finding::new(Severity::Warning)
-        .with("device", small.device.as_str())
-        .with("mtu", small.mtu)
-        .saw("mtu", &small.device, small.mtu, format!("/sys/class/net/{}/mtu", small.device))
-        .saw("clamp", "", "–", SOURCE);
-    let fix = zone.map(|zone| Fix::set("firewall", &zone.name, &json!({"mtu_fix": "1"})));
-    Ok(Some(finding.fix(fix)))
-}
-
-/// Returns whether a rule clamps the MSS in SYN packets that hosts send through the session. The
-/// MSS of a host limits the packets of its servers.
-fn clamps_mss(facts: &Facts, session: &Session) -> Result<bool, Unknown> {
-    let starts = |chain: &Value| {
-        matches!(word(chain, "family"), "inet" | "ip")
-            && matches!(word(chain, "hook"), "forward" | "postrouting")
-    };
-    let met = reached(&facts.rules, starts, |value| meets_syn(value, &session.device))?;
-    let fits = |value: &Value| value.as_u64().is_none_or(|mss| mss + HEADERS <= session.mtu);
-    let clamps = |(of, value): (&str, &Value)| match of {
-        "mangle" => value["key"]["tcp option"]["name"] == "maxseg" && fits(&value["value"]),
-        "xt" => value["name"] == "TCPMSS",
-        _ => false,
-    };
-    Ok(met.into_iter().any(|rule| statements(rule).any(clamps)))
-}
-
-/// Returns whether a match may include the SYN of an IPv4 connection that leaves by `device`.
-fn meets_syn(value: &Value, device: &str) -> bool {
-    let (left, right, not) = (&value["left"], &value["right"], value["op"] == "!=");
-    if word(value, "right").starts_with('@') {
-        return true;
+    for session in facts.pppoe.sessions.get()? {
+        let small = session.mtu > 0 && session.mtu < ETHERNET;
+        let syn = Syn { device: &session.device, from: None, ipv6: false };
+        if small && !tunnels::clamps_mss(facts, &syn, session.mtu)? {
+            return tunnels::unclamped(facts, &session.device, session.mtu).map(Some);
+        }
     }
-    match (left["meta"]["key"].as_str(), left["ct"]["key"].as_str()) {
-        (Some("oifname" | "oif"), _) => names(right, device) != not,
-        (Some("iifname" | "iif"), _) => not || !names_only(right, device),
-        (Some("nfproto"), _) => names(right, "ipv4") != not,
-        (_, Some("state")) => names(right, "new") != not,
-        _ => left["payload"]["protocol"] != "ip6",
-    }
+    Ok(None)
 }
 
 /// Reports a session over a port that is not in the fast path.

@@ -24,6 +24,7 @@ pub(crate) mod reach;
 pub(crate) mod rules;
 pub(crate) mod sockets;
 pub(crate) mod system;
+pub(crate) mod tunnels;
 pub(crate) mod uci;
 pub(crate) mod walk;
 
@@ -123,6 +124,7 @@ pub(crate) struct Facts {
     pub bridges: bridges::Bridges,
     pub conntrack: conntrack::Conntrack,
     pub pppoe: pppoe::Pppoe,
+    pub tunnels: tunnels::Tunnels,
     pub uci: uci::Configuration,
     pub others: others::Others,
     pub cpu: cpu::Cpu,
@@ -153,6 +155,7 @@ impl Facts {
         }
         if of(&["pppoe"]) {
             facts.pppoe = pppoe::read(machine, topology);
+            facts.tunnels = tunnels::read(machine);
         }
         if of(&["rules", "conntrack", "pppoe", "system"]) {
             facts.rules = rules::read(machine);
