@@ -370,7 +370,7 @@ fits() {
 }
 fragments() { gw 'nstat -asz IpFragCreates Ip6FragCreates | tail -n +2'; }
 
-# @each gre wireguard sit ip6gretap vxlan
+# @each gre wireguard sit ip6gretap vxlan xfrm
 # @finds:tunnel-mtu @finds:tunnel-mss
 test_a_tunnel_that_exceeds_the_session_is_found() {
     local room

@@ -8,6 +8,8 @@
 . "$VM/lib/wireguard.sh"
 # shellcheck source=e2e/tests/vm/lib/captures.sh
 . "$VM/lib/captures.sh"
+# shellcheck source=e2e/tests/vm/lib/frames.sh
+. "$VM/lib/frames.sh"
 # shellcheck source=e2e/tests/vm/lib/tunnels.sh
 . "$VM/lib/tunnels.sh"
 
@@ -62,12 +64,12 @@ test_flows_through_a_tunnel_bypass_the_forward_chain() {
         "$1 true true addressed"
 }
 
-# A flowtable would break the checksums of IPv6 packets (docs/design/offload.md).
-# @each vxlan gre-csum
-test_flows_through_a_tunnel_with_checksums_stay_slow() {
+# A flowtable would break checksums or skip the policies of IPsec (docs/design/offload.md).
+# @each vxlan gre-csum xfrm
+test_flows_through_other_tunnels_stay_slow() {
     tunnel_on "$1"
     inner_rounds 500
-    inner_on slow/tunnel
+    inner_on "$(path_with flowtable)"
     peers touch /tmp/e2e/go
     soon 60 rounds_done
     peers touch /tmp/e2e/enough
@@ -78,13 +80,16 @@ test_flows_through_a_tunnel_with_checksums_stay_slow() {
         "false false not-a-port"
 }
 
+# @each wireguard gre gretap ipip sit ip6tnl ip6gre ip6gretap xfrm
 test_engine_ebpf_keeps_flows_through_a_tunnel_slow() {
+    local row="true false tunnel"
+    [ "$1" != xfrm ] || row="false false not-a-port"
     tunnel_on "$1"
     ebpf_at tcx
     inner_rounds 1
-    inner_on slow/tunnel
+    inner_on "$(path_with ebpf)"
     same "the row of topology" "$(tunnel_row '[.lowest, .in_flowtable, .cause.code] | join(" ")')" \
-        "true false tunnel"
+        "$row"
     never 2 listed
 }
 
@@ -134,8 +139,7 @@ test_a_recreated_tunnel_is_in_the_flowtable_again() {
 
 # path_mtus ENGINE: prints the path MTU that h10 learns in each IP version.
 path_mtus() {
-    local version far path=flowtable
-    [ "$1" != off ] || path=slow/engine-off
+    local version far
     use "$1"
     peers rm -f /tmp/e2e/large
     FIRST_PORT=$(fresh_port)
@@ -144,7 +148,7 @@ path_mtus() {
         begin h10 "mtu$version" "/tmp/e2e/path-mtu ${!far} $ECHO_PORT" \
             $((FIRST_PORT + version))
     done
-    inner_on "$path" >&2
+    inner_on "$(path_with "$1")" >&2
     peers touch /tmp/e2e/large
     for version in $(carries "$KIND"); do
         soon 15 ended_well "mtu$version" >&2
@@ -153,7 +157,7 @@ path_mtus() {
     peers 'ip -n h10 route flush cache; ip -n h10 -6 route flush cache'
 }
 
-# @each wireguard gre gretap ipip sit ip6tnl ip6gre ip6gretap | plain
+# @each wireguard gre gretap ipip sit ip6tnl ip6gre ip6gretap xfrm | plain
 # @each wireguard gre gretap ipip | masq
 test_large_packets_get_the_answer_of_the_slow_path() {
     local mtu slow options=()
@@ -230,7 +234,7 @@ watched_rounds() {
     use "$2"
     inner_rounds "$1"
     by_device
-    if [ "$2" = off ]; then inner_on slow/engine-off; else inner_on "$2"; fi
+    inner_on "$(path_with "$2")"
 }
 
 device_back() {
@@ -239,7 +243,7 @@ device_back() {
 }
 
 # Without the device, the default route leads to the site, on the slow path as well.
-# @each wireguard gre gretap ipip sit ip6tnl ip6gre ip6gretap | off flowtable
+# @each wireguard gre gretap ipip sit ip6tnl ip6gre ip6gretap xfrm | off flowtable
 test_a_tunnel_that_goes_down_diverts_its_flows_at_once() {
     local outside sent
     tunnel_on "$1"
@@ -275,25 +279,36 @@ flapped() {
     cable wan on
     soon 60 wan_is_up
 }
+# lost state|policy: removes all of them for a while.
+lost() {
+    gw ip xfrm "$1" flush
+    passes_nothing inside
+    # ip ends at the first state or policy that exists.
+    gw 'ip xfrm policy flush; ip xfrm state flush'
+    encrypted "$(wan_address)" 203.0.113.1 | sed 1d | gw ip -b -
+}
 passes_nothing() { until_still 10 arrived "$1"; }
 
 # Datagrams per test; each is echoed.
 PLAIN_ROUNDS=50000
 
-# @each wireguard gre gretap ipip sit ip6tnl ip6gre ip6gretap | off flowtable
+# @each wireguard gre gretap ipip sit ip6tnl ip6gre ip6gretap xfrm | off flowtable
 test_nothing_leaves_in_plaintext() {
-    local event
+    local event events
     tunnel_on "$1"
     watched_rounds $((PLAIN_ROUNDS / $(carries "$1" | wc -w))) "$2"
     capture isp.access
     peers touch /tmp/e2e/go
-    if [ "$1" = wireguard ]; then
-        for event in rekeyed moved flapped; do
-            passes inside
-            "$event"
-        done
-    fi
-    [ "$1" = wireguard ] || flapped
+    case $1 in
+        wireguard) events=(rekeyed moved flapped) ;;
+        xfrm) events=("lost state" "lost policy" flapped) ;;
+        *) events=(flapped) ;;
+    esac
+    for event in "${events[@]}"; do
+        passes inside
+        # shellcheck disable=SC2086 # a function with its argument
+        $event
+    done
     soon 120 rounds_done
     peers touch /tmp/e2e/enough
     soon 30 ended rounds
@@ -302,4 +317,51 @@ test_nothing_leaves_in_plaintext() {
         "$(arrived outside) outside; outside captured: ${IN[isp.access]}"
     same "datagrams outside" "$(arrived outside)" 0
     same "plaintext in the capture" "$(sed '/^tunnel/d' <<<"${IN[isp.access]}")" ""
+}
+
+mismatches() { gw "sed -n 's/^XfrmInTmplMismatch[[:space:]]*//p' /proc/net/xfrm_stat"; }
+ten_more_mismatches() { [ "$(mismatches)" = $(($1 + 10)) ]; }
+
+# other_state: adds a second incoming state to the interface, which no policy allows, and a device
+# site1 at the ISP that sends through it.
+other_state() {
+    local ends state keys
+    ends="src 203.0.113.1 dst $(wan_address) proto esp"
+    keys="aead 'rfc4106(gcm(aes))' 0x$(printf %040d 99) 128"
+    state="xfrm state add $ends spi 0x99 reqid 99 mode tunnel flag af-unspec $keys"
+    echo "$state if_id 98" | gw ip -b -
+    printf '%s\n' "$state if_id 99" "link add site1 type xfrm if_id 99" "link set site1 up" \
+        "xfrm policy add src 0.0.0.0/0 dst 0.0.0.0/0 dir out if_id 99 \
+            tmpl $ends reqid 99 mode tunnel" | peers ip -n isp -b -
+}
+
+# A flowtable would forward these datagrams.
+# @each off flowtable ebpf
+test_another_state_of_an_xfrm_interface_cannot_send_into_a_flow() {
+    local before one
+    tunnel_on xfrm
+    at_the_end "peers 'ip -n isp link delete site1; ip netns exec h10 nft delete table inet e2e'
+        tunnel_off"
+    [ "$1" = ebpf ] || use "$1"
+    [ "$1" != ebpf ] || ebpf_at tcx
+    inner_rounds 500
+    inner_on "$(path_with "$1")"
+    other_state
+    printf '%s\n' 'table inet e2e {' 'counter large { }' 'chain input {' \
+        'type filter hook input priority -500' \
+        "udp dport $((FIRST_PORT + 4)) meta length 222 counter name large" '}' '}' |
+        peers ip netns exec h10 nft -f -
+    before=$(mismatches)
+    one=$(packet udp $FAR_4 $ECHO_PORT "$H10_4" $((FIRST_PORT + 4)) 222)
+    for _ in {1..10}; do printf '%s\n' "$one"; done | bytes |
+        peers "cat >/tmp/e2e/odd
+            ip netns exec isp socat -u -b 222 FILE:/tmp/e2e/odd INTERFACE:site1"
+    soon 5 ten_more_mismatches "$before"
+    has "datagrams of the other state at h10" \
+        "$(peers ip netns exec h10 nft list counter inet e2e large)" "packets 0 "
+    on_path "$(path_with "$1")" --proto udp --text "$((FIRST_PORT + 4))"
+    peers touch /tmp/e2e/go
+    soon 60 rounds_done
+    peers touch /tmp/e2e/enough
+    soon 15 ended rounds
 }

@@ -20,6 +20,15 @@ carries() {
     esac
 }
 outer_version() { case $1 in ip6*) echo 6 ;; *) echo 4 ;; esac }
+# path_with ENGINE: prints the path of flows through the tunnel.
+path_with() {
+    case $1-$KIND in
+        off-*) echo slow/engine-off ;;
+        *-xfrm) echo slow/ipsec ;;
+        *-vxlan | *-gre-csum | ebpf-*) echo slow/tunnel ;;
+        *) echo "$1" ;;
+    esac
+}
 has_frames() { [[ $1 == *tap || $1 == vxlan ]]; }
 
 # created KIND LOCAL REMOTE: prints commands of ip that create the device.
@@ -27,12 +36,33 @@ created() {
     local options=
     case $1 in
         wireguard) echo "link add $SITE type wireguard" && return ;;
+        xfrm) encrypted "$2" "$3" && return ;;
         ip6tnl) options="mode ipip6 encaplimit none" ;;
         ip6gre*) options="encaplimit none" ;;
         vxlan) options="id 98 dstport 4789" ;;
         gre-csum) options=csum ;;
     esac
     echo "link add $SITE type ${1%-csum} $options local $2 remote $3"
+}
+
+# encrypted LOCAL REMOTE: prints commands of ip that create an xfrm interface with its states and
+# policies.
+encrypted() {
+    local end path keys
+    keys="aead 'rfc4106(gcm(aes))' 0x$(printf %040d 98) 128"
+    echo "link add $SITE type xfrm if_id 98"
+    for path in "src $1 dst $2" "src $2 dst $1"; do
+        echo "xfrm state add $path proto esp spi 0x98 reqid 98 if_id 98 mode tunnel \
+            flag af-unspec $keys"
+    done
+    for end in 0.0.0.0/0 ::/0; do
+        echo "xfrm policy add src $end dst $end dir out if_id 98 \
+            tmpl src $1 dst $2 proto esp reqid 98 mode tunnel"
+        for path in in fwd; do
+            echo "xfrm policy add src $end dst $end dir $path if_id 98 \
+                tmpl src $2 dst $1 proto esp reqid 98 mode tunnel"
+        done
+    done
 }
 
 # addressed VERSIONS ADDRESS_4 ADDRESS_6: prints commands that start the device.
@@ -107,6 +137,8 @@ config rule
 	option proto 'udp'
 	option dest_port '4789 51820'
 	option target 'ACCEPT'"
+    [ "$KIND" != xfrm ] ||
+        gw 'modprobe -a xfrm_user xfrm_interface esp4 gcm ghash-generic ctr seqiv'
     site_end "$KIND"
     gw "$(gateway_end "$KIND")"
     for version in $(carries "$KIND"); do
@@ -115,8 +147,9 @@ config rule
     done
 }
 tunnel_off() {
-    gw "ip link delete $SITE" 2>/dev/null || true
-    peers "ip -n isp link delete $SITE; rm -f /tmp/e2e/*.key" 2>/dev/null || true
+    gw "ip link delete $SITE; ip xfrm policy flush; ip xfrm state flush" 2>/dev/null || true
+    peers "ip -n isp link delete $SITE; ip -n isp xfrm policy flush; ip -n isp xfrm state flush
+        rm -f /tmp/e2e/*.key" 2>/dev/null || true
 }
 
 listed() { gw "nft list flowtables | grep -qw $SITE"; }
