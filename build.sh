@@ -32,6 +32,7 @@ usage: ./build.sh COMMAND
                      userland and installs our packages
   bench [--time]     count the instructions per forwarded packet for each engine;
                      --time also measures time
+  bench tunnels      the same into and out of each kind of tunnel, with and without flowtable
   bench shape        CAKE under load at 50/10 and 200/40 Mbit/s, timed by instructions
   bench fleet        5 to 50 gateways with nfcapd and VictoriaMetrics: totals, CPU, memory
   test [--shuffle SEED] [all|timed|KIND…]

@@ -75,8 +75,8 @@ build_bench() {
 machine() {
     rm -f "$OUT/lan.sock" "$OUT/monitor.sock"
     cd "$OUT" || return
-    exec timeout -k 5 "${BENCH_LIMIT:-900}" setpriv --pdeathsig KILL qemu-system-x86_64 \
-        -machine q35 -accel tcg "${CLOCK[@]}" -cpu "Nehalem,+rdrand" -smp 1 -m 1536 \
+    exec timeout -k 5 "${BENCH_LIMIT:-1800}" setpriv --pdeathsig KILL qemu-system-x86_64 \
+        -machine q35 -accel tcg "${CLOCK[@]}" -cpu "Westmere,+rdrand" -smp 1 -m 1536 \
         -nodefaults -no-user-config -display none -no-reboot -serial stdio \
         -monitor "unix:monitor.sock,server=on,wait=off" -D trace.now \
         -kernel "$IMAGES/vmlinux" -initrd "$IMAGES/initrd.cpio" -append "console=ttyS0 panic=-1 \

@@ -18,13 +18,26 @@ def title: {
     time: "Virtual Ethernet, nanoseconds of real time (median of five)"
 }[.];
 def cell: if . == null then "" else tostring end;
-(.rows | group_by(.bench)[] |
+# A line per tunnel and direction, with the sizes side by side.
+def tunnels:
+    "", "Tunnels, net instructions a packet; ratio: flowtable to off", "",
+    "| \("tunnel" | padded(15)) | way  | 60 B: off | flowtable | ratio | 1414 B: off | flowtable | ratio |",
+    "| \("-" * 15) | ---- | --------: | --------: | ----: | ----------: | --------: | ----: |",
+    (group_by(.link | split("-") | [.[1:], .[0] == "from"])[] | . as $rows | .[0].link | split("-") |
+        "| \(.[1:] | join(" ") | padded(15)) | \(.[0]) " + ([60, 1414] | map(. as $size |
+        ([$rows[] | select(.size == $size)] | INDEX(.engine)) | [.conntrack, .flowtable] |
+        (.[0].net | cell | right(if $size == 60 then 9 else 11 end)) +
+        " | " + (.[1].net | cell | right(9)) + " | " +
+        (if any(.comparable == false) then "  n/c"
+        elif .[1] then .[1].net / .[0].net | . * 100 | round / 100 | right(5)
+        else "     " end)) | map("| " + . + " ") | add) + "|");
+(.rows | group_by(.bench)[] | if .[0].bench == "tunnel" then tunnels else
     "", (.[0].bench | title), "",
     "| \("traffic" | padded(44)) | \("engine" | padded(22)) |   gross |     net | flowtable = 1 |",
     "| \("-" * 44) | \("-" * 22) | ------: | ------: | ------------: |",
     (.[] | "| \(name + (if .packet then ", packet \(.packet)" else "" end) | padded(44)) " +
         "| \(.engine | padded(22)) | \(.cost | right(7)) | \(.net | cell | right(7)) " +
-        "| \(if .comparable then .ratio | cell else "not comparable" end | right(13)) |")),
+        "| \(if .comparable then .ratio | cell else "not comparable" end | right(13)) |") end),
 "",
 "| \("goal" | padded(52)) | at most |      is | met |",
 "| \("-" * 52) | ------: | ------: | --- |",

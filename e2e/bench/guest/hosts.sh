@@ -77,6 +77,8 @@ networks() {
         vlan-out) TO=31 ;;
         vlan-both) FROM=11 TO=31 ;;
         pppoe-*) TO=60 ;;
+        into-*) TO=80 ;;
+        from-*) FROM=80 ;;
     esac
 }
 

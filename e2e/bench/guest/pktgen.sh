@@ -3,23 +3,25 @@
 # Sends packets with the kernel's generator. Needs lib.sh and hosts.sh.
 # "!SHARED" prevents shared packets, which the gateway would have to copy.
 
+# Packets at a time. The generator pauses for 125 ms before each burst.
+BURST=1000000
 generate() {
     local count=$1 namespace=$2 device=$3
     shift 3
     # shellcheck disable=SC2016 # expanded by the inner shell
-    TRACE=${TRACE-} ip netns exec "$namespace" bash -c '
-        count=$1 device=$2
+    TRACE=${TRACE-} BURST=$BURST ip netns exec "$namespace" bash -c '
+        count=$1 device=$2 burst=$((count < BURST ? count : BURST))
         shift 2
         echo rem_device_all >/proc/net/pktgen/kpktgend_0
         echo "add_device $device" >/proc/net/pktgen/kpktgend_0
-        for word in "count $count" "clone_skb 0" "delay 0" "flag !SHARED" "$@"; do
+        for word in "count $burst" "clone_skb 0" "delay 0" "flag !SHARED" "$@"; do
             echo "$word" >"/proc/net/pktgen/$device" || echo "BENCH FAILED pktgen: $word" >&2
         done
         if [ -n "${TRACE-}" ]; then
             echo "HOST trace $TRACE" >/dev/console
             read -r _ </dev/console
         fi
-        echo start >/proc/net/pktgen/pgctrl
+        for ((; count > 0; count -= BURST)); do echo start >/proc/net/pktgen/pgctrl; done
         if [ -n "${TRACE-}" ]; then
             echo "HOST traced" >/dev/console
             read -r _ </dev/console
@@ -59,11 +61,52 @@ cost_of() {
 }
 
 flow_of() {
-    if [ "$LINK" = pppoe-in ]; then
-        generate "$1" i i0 "${ANSWERS[@]}"
-    else
-        generate "$1" c c0 "${TRAFFIC[@]}"
-    fi
+    case $LINK in
+        pppoe-in) generate "$1" i i0 "${ANSWERS[@]}" ;;
+        from-*) generate "$1" s d0 "${TRAFFIC[@]}" "${INJECTED[@]}" ;;
+        *) generate "$1" c c0 "${TRAFFIC[@]}" ;;
+    esac
+}
+
+# passed NAME: prints the packets that the dummy device has sent, for `drop` those that came in.
+passed() {
+    case $1 in
+        drop) gw cat "/sys/class/net/$IN/statistics/rx_packets" ;;
+        *) gw cat /sys/class/net/dum/statistics/tx_packets ;;
+    esac
+}
+
+# work NAME COUNT: sets WORK to the busy nanoseconds until COUNT packets have left. The generator's
+# own duration lacks the cost of packets that wait for another thread of the only CPU.
+LISTENER=''
+mkfifo /tmp/never
+exec 9<>/tmp/never
+work() {
+    local before after want tries=0
+    want=$(($(passed "$1") + $2))
+    read -r -a before <<<"$(clock)"
+    # Fills the queue before the listener runs, so that its number of wake-ups is constant.
+    [ -z "$LISTENER" ] || kill -STOP "$LISTENER"
+    flow_of "$2" >/dev/null
+    [ -z "$LISTENER" ] || kill -CONT "$LISTENER"
+    # Idle time does not count, but each look at the counter does: one suffices.
+    until read -r -t 0.3 <&9; [ "$(passed "$1")" -ge $want ]; do
+        tries=$((tries + 1))
+        [ $tries -lt 20 ] || { say_failed "$1: packets are lost, LINK=$LINK"; break; }
+    done
+    read -r -a after <<<"$(clock)"
+    WORK=$((after[0] - before[0] - after[1] + before[1]))
+}
+
+# busy_cost NAME COUNT: sets COST to the instructions per packet. The difference of two runs cancels
+# fixed costs.
+busy_cost() {
+    local few
+    work "$1" "$2"
+    few=$WORK
+    work "$1" $(($2 * 3))
+    # shellcheck disable=SC2034 # read by inspect and tunnels
+    COST=$(((WORK - few) / 2 / ($2 * 2)))
 }
 
 measure() {

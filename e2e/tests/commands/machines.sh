@@ -42,6 +42,13 @@ test_instructions_are_counted() {
 }
 
 # @timed
+# @runs ./build.sh bench tunnels
+test_tunnels_are_measured() {
+    has "$(TUNNELS=wireguard,policy-aesni build bench tunnels)" "| wireguard " "| policy aesni " \
+        "report:"
+}
+
+# @timed
 # @runs ./build.sh bench shape
 test_shaping_is_measured() { has "$(build bench shape)" "report:"; }
 
