@@ -111,7 +111,7 @@ fn interface(entry: &Value, firewall: &Firewall) -> Option<Interface> {
         .flatten()
         .filter_map(|a| Some(format!("{}/{}", a.get("address")?.as_str()?, a.get("mask")?)))
         .collect();
-    let zone = firewall.zone_of.get(&name).cloned().unwrap_or_default();
+    let zone = firewall.zone_of.get(&name).map_or_else(|| own_zone(entry, firewall), Clone::clone);
     Some(Interface {
         outer: firewall.is_wan(&zone),
         zone,
@@ -125,6 +125,13 @@ fn interface(entry: &Value, firewall: &Firewall) -> Option<Interface> {
         addresses,
         error: error(entry).unwrap_or_default(),
     })
+}
+
+/// Returns the zone that the protocol handler names, or an empty string. fw4 adds such an interface
+/// to the zone, for example a DS-Lite tunnel that odhcp6c creates.
+fn own_zone(entry: &Value, firewall: &Firewall) -> String {
+    let zone = entry.get("data").map(|data| text(data, "zone")).unwrap_or_default();
+    firewall.zones().find(|have| *have == zone).unwrap_or_default().to_owned()
 }
 
 /// Returns the code of the newest error, which is the last. Protocol handlers choose the code.
@@ -169,6 +176,19 @@ mod tests {
         assert_eq!(interfaces[1].zone, "uplink");
         assert_eq!(interfaces[1].device, "wan.35");
         assert!(!interfaces[1].up);
+    }
+
+    #[test]
+    fn a_protocol_handler_may_name_the_zone() {
+        let zone = |name: &str, zone: Value| {
+            let dump = json!({"interface": [{"interface": name, "data": {"zone": zone}}]});
+            parse_dump(&dump, &firewall()).remove(0).zone
+        };
+        assert_eq!(zone("wan6_4", json!("uplink")), "uplink");
+        assert_eq!(zone("lan", json!("uplink")), "lan");
+        for none in [json!("unknown"), json!(3), Value::Null] {
+            assert_eq!(zone("wan6_4", none), "");
+        }
     }
 
     #[test]

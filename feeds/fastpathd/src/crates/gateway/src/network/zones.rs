@@ -97,14 +97,17 @@ fn vlans(topology: &Topology) -> BTreeMap<u16, BTreeSet<String>> {
     vlans
 }
 
-/// Returns the layer 3 devices of an interface. Includes the future device of a session that is
-/// down, because packets arrive over it before netifd reports it.
+/// Returns the layer 3 devices of an interface. Includes the future device of a session or tunnel
+/// that is down, because packets arrive over it before netifd reports it.
 fn devices_of(interface: &Interface) -> Vec<String> {
-    let session = match interface.proto.as_str() {
-        proto @ ("pppoe" | "pptp" | "l2tp") => Some(format!("{proto}-{}", interface.name)),
-        _ => None,
-    };
-    let mut devices: BTreeSet<String> = session.into_iter().collect();
+    let future =
+        match interface.proto.as_str() {
+            "dslite" => Some(format!("ds-{}", interface.name)),
+            proto @ ("pppoe" | "pptp" | "l2tp" | "map" | "ipip6" | "ipip" | "6in4" | "6rd"
+            | "6to4") => Some(format!("{proto}-{}", interface.name)),
+            _ => None,
+        };
+    let mut devices: BTreeSet<String> = future.into_iter().collect();
     if !interface.device.is_empty() {
         devices.insert(interface.device.clone());
     }
@@ -228,6 +231,17 @@ mod tests {
         }
         let wan = interfaces.iter().find(|interface| interface.proto == "pppoe").unwrap();
         assert!(devices_of(wan).contains(&format!("pppoe-{}", wan.name)));
+    }
+
+    #[test]
+    fn a_tunnel_that_is_down_keeps_its_device() {
+        let dump = serde_json::json!({"interface": [
+            {"interface": "wan6_4", "proto": "dslite"},
+            {"interface": "wan6_4", "proto": "map"},
+        ]});
+        let interfaces = parse_dump(&dump, &Firewall::default());
+        assert_eq!(devices_of(&interfaces[0]), ["ds-wan6_4"]);
+        assert_eq!(devices_of(&interfaces[1]), ["map-wan6_4"]);
     }
 
     #[test]
