@@ -59,11 +59,10 @@ fn downloads(facts: &Facts) -> Verdict {
     if !without.is_empty() {
         return Ok(Some(finding.case("by-hand").with("options", without.join(", "))));
     }
-    let first = wans.first().is_some_and(|first| first == *wan);
     let below = word(wan, "proto") == "pppoe" && *device != word(wan, "device");
     let values = json!({
         "enabled": "1",
-        "interface": (!first).then(|| word(wan, "name")),
+        "interface": word(wan, "name"),
         "download": queue.text("download"),
         "upload": queue.text("upload"),
         "overhead": overhead(queue, below).map(|bytes| bytes.to_string()),

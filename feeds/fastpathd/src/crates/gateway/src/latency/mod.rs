@@ -174,6 +174,7 @@ impl State {
         settings: &Settings,
         PlanInputs { firewall, interfaces, topology, hardware }: PlanInputs<'_>,
     ) -> Result<Plan, LatencyReason> {
+        let wans = || interfaces.iter().filter(|interface| firewall.is_wan(&interface.zone));
         let chosen: Option<&Interface> = match &settings.interface {
             Some(name) => Some(
                 interfaces
@@ -181,7 +182,8 @@ impl State {
                     .find(|interface| interface.name == *name)
                     .ok_or(LatencyReason::NoInterface { interface: name.clone() })?,
             ),
-            None => interfaces.iter().find(|interface| firewall.is_wan(&interface.zone)),
+            // netifd sorts interfaces by name. Tunnels such as DS-Lite have no lower device.
+            None => wans().find(|wan| !wan.lower.is_empty()).or_else(|| wans().next()),
         };
         let Interface { name, device, lower, proto, .. } = chosen.ok_or(LatencyReason::NoWan)?;
         let wan = Wan { name, device, lower, proto };

@@ -87,7 +87,7 @@ fn hindrance(up: bool, interface: &Interface, port: Option<&Link>) -> Hindrance 
     }
 }
 
-/// Returns the interfaces that lead to the Internet, in their configured order.
+/// Returns the interfaces that lead to the Internet, sorted by name, as netifd reports them.
 ///
 /// `seen_ms` is the time of netifd's answer, from which its uptimes count, in Unix milliseconds.
 pub(crate) fn wans(

@@ -65,7 +65,7 @@ fn the_fix_moves_the_rates_and_disables_the_queue() {
     let edits = edits(&router("flowtable", QUEUE));
     let latency = json!({
         "op": "add", "config": "fastpath", "type": "latency", "section": "latency",
-        "values": {"enabled": "1", "download": "48000", "upload": "9600"},
+        "values": {"enabled": "1", "interface": "wan", "download": "48000", "upload": "9600"},
     });
     let sqm = json!({"op": "set", "config": "sqm", "section": "eth1", "values": {"enabled": "0"}});
     assert_eq!(edits, [latency, sqm]);
@@ -76,16 +76,16 @@ fn the_fix_sets_the_rates_in_an_existing_section() {
     let ours = "config fastpath 'main'\n\nconfig latency 'line'\n\toption overhead '20'\n";
     let edits = edits(&router("ebpf", QUEUE).file("/etc/config/fastpath", ours));
     let values = json!({"enabled": "1", "download": "48000", "upload": "9600",
-        "interface": null, "overhead": null});
+        "interface": "wan", "overhead": null});
     let expected = json!({"op": "set", "config": "fastpath", "section": "line", "values": values});
     assert_eq!(edits[0], expected);
 }
 
 #[test]
-fn the_fix_names_the_interface_of_a_second_wan() {
+fn the_fix_names_the_interface() {
     assert_eq!(latency_values("wwan0", "")["interface"], "lte");
     for device in ["pppoe-wan", "wan", "wan.35", "eth1.35"] {
-        assert_eq!(latency_values(device, "").get("interface"), None, "{device}");
+        assert_eq!(latency_values(device, "")["interface"], "wan", "{device}");
     }
 }
 

@@ -67,6 +67,18 @@ fn queues_of_a_previous_daemon_stay_until_the_interfaces_are_known() {
     assert!(matches!(&found[..], [Job::Apply { plan: Some(_), in_force: None }]), "{found:?}");
 }
 
+#[test]
+fn the_default_wan_is_no_tunnel() {
+    let (mut core, _) = starting(&on());
+    let mut dump = lab_dump();
+    let tunnel = json!({"interface": "ds", "up": true, "l3_device": "ds-ds", "proto": "dslite",
+        "data": {"zone": "wan"}});
+    dump["interface"].as_array_mut().unwrap().insert(0, tunnel);
+    let found = jobs(core.interfaces_read(&dump));
+    let [Job::Apply { plan: Some(plan), .. }] = &found[..] else { panic!("{found:?}") };
+    assert_eq!(plan.interface, "wan");
+}
+
 /// Returns a core with a latency plan in force, and the plan.
 fn in_force() -> (Core, Plan) {
     let mut core = running();
