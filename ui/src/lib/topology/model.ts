@@ -64,7 +64,9 @@ export function networksOf(topology: Topology, wanPorts: readonly string[] = [])
       topology.links.filter((link) => link.kind === 'bridge' && routedAddresses(link).length > 0),
     )
     .map((link) => {
-      const configured = topology.interfaces.find((each) => each.device === link.name);
+      const over = topology.interfaces.filter((each) => each.device === link.name);
+      // An interface such as that of MAP-E's address runs over the WAN, but has no zone.
+      const configured = over.find((each) => each.zone !== '') ?? over[0];
       const chain = chainOf(topology, link.name);
       const uplink =
         link.kind === 'ppp' ||

@@ -102,6 +102,15 @@ describe('model', () => {
     ]);
   });
 
+  it('names the interface with a zone of several over a device', () => {
+    const mape = gateway();
+    const own = { name: 'map_', zone: '', proto: 'static', up: true, device: 'pppoe-wan' };
+    mape.interfaces.unshift(own);
+    expect(networksOf(mape).at(-1)?.interface?.name).toBe('wan');
+    mape.interfaces = [own];
+    expect(networksOf(mape).at(-1)?.interface?.name).toBe('map_');
+  });
+
   it('draws and counts the ports of a switch, and not its conduit', () => {
     const switched = gateway();
     switched.links.push(link('eth0', 'ethernet', { cause: { ...cause, code: 'conduit' } }));
