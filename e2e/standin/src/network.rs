@@ -84,8 +84,12 @@ impl Network {
         })
     }
 
+    /// Returns the interfaces, sorted by name like netifd's (cbb83a1, `interfaces`).
     fn interfaces(config: &Package) -> impl Iterator<Item = &Section> {
-        config.sections.iter().filter(|section| section.kind == "interface")
+        let mut all: Vec<&Section> =
+            config.sections.iter().filter(|section| section.kind == "interface").collect();
+        all.sort_by_key(|section| &section.name);
+        all.into_iter()
     }
 
     /// Returns the index of a device that is up and has carrier.

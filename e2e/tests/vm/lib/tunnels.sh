@@ -11,7 +11,8 @@ FAR_6=2001:db8:98::2
 OUTER_6=2001:db8:ffff::2
 ECHO_PORT=7300
 
-# carries KIND: prints the IP versions inside the tunnel. `ip6tnl` is IPv4 in IPv6, as for DS-Lite.
+# carries KIND: prints the IP versions inside the tunnel. `ip6tnl` is IPv4 in IPv6, as for DS-Lite
+# and MAP-E.
 carries() {
     case $1 in
         ipip | ip6tnl) echo 4 ;;
@@ -74,10 +75,12 @@ addressed() {
 
 # gateway_end KIND: prints the shell commands that create the gateway's end.
 gateway_end() {
-    local near far=203.0.113.1
+    local near far=203.0.113.1 options=
     near=$(wan_address)
     [ "$(outer_version "$1")" = 4 ] || near=$OUTER_6 far=$ISP_6
-    printf "ip -b - <<'END'\n%s\nEND\n" "$(created "$1" "$near" "$far")"
+    # The values of dslite.sh and map.sh in netifd (v25.12.5).
+    [ "$1" != ip6tnl ] || options=" ttl 64 dev pppoe-wan"$'\n'"link set $SITE mtu 1280"
+    printf "ip -b - <<'END'\n%s%s\nEND\n" "$(created "$1" "$near" "$far")" "$options"
     [ "$1" != wireguard ] ||
         echo "wg set $SITE listen-port 51820 private-key /run/e2e/home.key peer $SITE_KEY \
             endpoint 203.0.113.1:51820 allowed-ips 0.0.0.0/0,::/0"
