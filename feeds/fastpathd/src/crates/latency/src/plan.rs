@@ -44,8 +44,8 @@ pub struct Plan {
     pub interface: String,
     /// Lowest device of the WAN, which queues packets to the Internet.
     pub port: Device,
-    /// The port and the devices above it. One of them is the last ingress device of a packet from
-    /// the Internet; on the fast path it is the port.
+    /// The port, the devices above it, and tunnels bound to these, such as DS-Lite. One of them is
+    /// the last ingress device of a packet from the Internet; on the fast path the port or tunnel.
     pub sources: Vec<Device>,
     /// Ports to other networks, whose egress filters redirect packets from the Internet.
     pub hosts: Vec<Device>,
@@ -109,6 +109,12 @@ pub fn plan(
     if hosts.is_empty() {
         return Err(LatencyReason::NoHosts);
     }
+    // A tunnel's device after decapsulation hides that its packets came from the WAN.
+    let is_bound = |link: &Link| chain.iter().any(|own| link.lower == Some(own.index));
+    let bound = topology
+        .links()
+        .filter(|link| tunnels.contains(&link.name) && is_bound(link) && !is_inner(&link.name));
+    let sources = chain.iter().copied().chain(bound).map(Device::of).collect();
     let tags = chain.iter().filter(|link| matches!(link.kind, LinkKind::Vlan { .. })).count();
     // The chain lacks a session that is down.
     let is_pppoe = wan.proto == "pppoe" || chain.iter().any(|link| link.kind == LinkKind::Ppp);
@@ -117,7 +123,7 @@ pub fn plan(
     Ok(Plan {
         interface: wan.name.to_owned(),
         port: Device::of(port),
-        sources: chain.into_iter().map(Device::of).collect(),
+        sources,
         hosts,
         download: settings.download,
         upload: settings.upload,

@@ -108,6 +108,21 @@ fn a_wan_without_a_lower_device_has_no_session() {
     }
 }
 
+/// netifd binds the tunnels of DS-Lite and MAP-E to the WAN's device.
+#[test]
+fn the_download_includes_a_tunnel_bound_to_the_wan() {
+    let mut topology = gateway(true);
+    for (index, name, lower) in [(6, "ds-lite", Some(5)), (7, "vpn", Some(5)), (8, "free", None)] {
+        let mut tunnel = link(index, name, LinkKind::Other("ip6tnl".into()), lower);
+        tunnel.hardware = libc::ARPHRD_TUNNEL6;
+        topology.apply(Change::Link(tunnel));
+        address(&mut topology, index, "192.0.0.2");
+    }
+    let plan = plan(&topology, PPPOE_WAN, &settings(), |name| name == "vpn").unwrap();
+    let sources: Vec<&str> = plan.sources.iter().map(|source| &*source.name).collect();
+    assert_eq!(sources, ["pppoe-wan", "wan.35", "wan", "ds-lite"]);
+}
+
 #[test]
 fn rejects_a_port_shared_with_another_network() {
     let mut topology = gateway(true);
