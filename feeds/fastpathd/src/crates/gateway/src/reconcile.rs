@@ -7,6 +7,8 @@ use std::time::Duration;
 
 /// Retry interval after a failure; the missing module may have been loaded meanwhile.
 pub(crate) const RETRY_INTERVAL: Duration = Duration::from_secs(30);
+/// First retry interval of a plan that is partly in force: a missing device may be back already.
+const MIN_RETRY_INTERVAL: Duration = Duration::from_secs(1);
 /// Longest retry interval of a plan that is refused repeatedly while its fallback is in force.
 const MAX_RETRY_INTERVAL: Duration = Duration::from_secs(240);
 /// Interval of verifications, in case a change was not reported.
@@ -103,6 +105,8 @@ pub(crate) struct Reconciler<P, R> {
     fallback_until: Option<Duration>,
     /// The last interval between attempts of a refused plan.
     refusal_pause: Duration,
+    /// The last interval between attempts of a plan that is partly in force.
+    partly_pause: Duration,
     /// Time of the next verification; `None` for never.
     verify_at: Option<Duration>,
     /// Time of the last reaction to another program.
@@ -123,6 +127,7 @@ impl<P, R> Reconciler<P, R> {
             retry_at: None,
             fallback_until: None,
             refusal_pause: Duration::ZERO,
+            partly_pause: Duration::ZERO,
             verify_at: verifies.then_some(VERIFY_INTERVAL),
             reacted_at: None,
         }
@@ -198,6 +203,7 @@ impl<P: Plan, R> Reconciler<P, R> {
         self.verify_later(now);
         match outcome {
             Outcome::Applied => {
+                self.partly_pause = Duration::ZERO;
                 if plan.fallback().is_some() {
                     self.refusal_pause = Duration::ZERO;
                 }
@@ -210,7 +216,9 @@ impl<P: Plan, R> Reconciler<P, R> {
             }
             Outcome::Partly(part, why) => {
                 self.why = Some(why);
-                self.retry_at = Some(now + RETRY_INTERVAL);
+                self.partly_pause =
+                    (self.partly_pause * 2).clamp(MIN_RETRY_INTERVAL, RETRY_INTERVAL);
+                self.retry_at = Some(now + self.partly_pause);
                 self.in_force = Some(part);
             }
             Outcome::Refused(why, left)

@@ -188,7 +188,13 @@ async fn supported(
         }
     }
     if without.devices == plan.devices {
-        return Err(ApplyError::Refused(refused));
+        let was_missing = matches!(&refused, NftError::Refused(text) if text.contains(NOT_THERE));
+        // A missing device may have come back before its probe.
+        return if was_missing {
+            Ok((without, Applied::Replaced))
+        } else {
+            Err(ApplyError::Refused(refused))
+        };
     }
     let devices = without.devices.clone();
     Ok((without, Applied::Partly { devices }))

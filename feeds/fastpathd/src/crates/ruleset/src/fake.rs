@@ -111,6 +111,8 @@ pub(crate) struct FakeNft {
     pub(crate) broken: Cell<bool>,
     /// Prints the flowtable's flags, as newer versions may.
     pub(crate) prints_flags: Cell<bool>,
+    /// Device that appears after the next refused run.
+    pub(crate) comes_back: Cell<Option<&'static str>>,
     /// Scripts that took effect.
     pub(crate) ran: RefCell<Vec<String>>,
 }
@@ -253,7 +255,11 @@ impl Nft for FakeNft {
     }
 
     async fn run(&self, script: &str) -> Result<(), NftError> {
-        let mut table = self.outcome(script)?;
+        let outcome = self.outcome(script);
+        if outcome.is_err() {
+            self.machine.borrow_mut().extend(self.comes_back.take().map(str::to_owned));
+        }
+        let mut table = outcome?;
         if take_one(&self.refuse_runs) {
             return Err(NftError::Refused("Error: Device or resource busy".to_owned()));
         }

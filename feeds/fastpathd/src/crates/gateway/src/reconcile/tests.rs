@@ -231,6 +231,26 @@ proptest! {
         }
     }
 
+    /// A missing device may come back while the kernel changes, without another event.
+    #[test]
+    fn a_plan_partly_in_force_is_retried_with_backoff(
+        devices in prop::collection::btree_set(0..3_u8, 1..3),
+    ) {
+        let wanted = Objects { feature: true, devices };
+        let mut bench = Bench::new(Objects::default());
+        bench.step(&Step::Want(wanted.clone()));
+        bench.pass(100, |_| Fault::Missing);
+        let pauses: Vec<u64> =
+            bench.attempts.windows(2).map(|pair| pair[1].as_secs() - pair[0].as_secs()).collect();
+        prop_assert!(pauses.starts_with(&[1, 2, 4, 8, 16]), "{:?}", pauses);
+        bench.pass(30, |_| Fault::None);
+        prop_assert_eq!(&bench.kernel, &wanted);
+        bench.attempts.clear();
+        bench.step(&Step::Removed(true));
+        bench.pass(3, |_| Fault::Missing);
+        prop_assert_eq!(bench.attempts.len(), 3, "after 1 and 2 seconds again");
+    }
+
     /// A timeout is not a refusal, so the fallback is not applied.
     #[test]
     fn a_plan_that_times_out_is_always_retried(

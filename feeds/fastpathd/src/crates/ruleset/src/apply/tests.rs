@@ -152,6 +152,15 @@ async fn a_missing_device_is_left_out() {
 }
 
 #[tokio::test]
+async fn a_device_that_comes_back_before_its_probe_is_not_left_out() {
+    let nft = FakeNft::with(&["lan1"]);
+    nft.comes_back.set(Some("gre1"));
+    let plan = flowtable(&["gre1", "lan1"]);
+    assert_eq!(apply(&nft, &plan, None, &[]).await, Ok(Applied::Replaced));
+    assert_eq!(nft.devices().unwrap(), ["gre1", "lan1"]);
+}
+
+#[tokio::test]
 async fn removes_no_device_that_the_kernel_has_removed() {
     let nft = FakeNft::with(&["lan1", "lan2", "wan"]);
     let before = flowtable(&["lan1", "lan2", "wan"]);
