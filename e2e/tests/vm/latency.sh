@@ -49,7 +49,8 @@ filters_of() {
     done
 }
 
-# As over DS-Lite and MAP-E. Without the filter, the download is ten times as fast.
+# netifd binds the tunnels of DS-Lite and MAP-E to the WAN, too. Without a filter of the tunnel, its
+# download is ten times as fast.
 test_the_download_through_a_tunnel_bound_to_the_wan_is_limited() {
     local rate
     tunnel_on ip6tnl

@@ -35,7 +35,7 @@ const arrow = ({ src, sport, dst, dport }: Tuple) =>
   `${endpoint(src, sport)} → ${endpoint(dst, dport)}`;
 
 export function factsOf({ table, index, state, kind, original, new: sent }: PpeEntry) {
-  // As the driver prints it.
+  // The drivers print the index as %05x.
   const number = index.toString(16).padStart(5, '0');
   const meaning = t(state === 'BND' ? 'flow.ppe.bound' : 'flow.ppe.unbound', { state });
   return [
