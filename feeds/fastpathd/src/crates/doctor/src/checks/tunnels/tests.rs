@@ -18,6 +18,8 @@ const NETWORK: &str = "config interface 'lan'\n\toption device 'br-lan'\n\
 struct Router {
     kind: &'static str,
     mtu: u64,
+    /// MTU of the device below.
+    lower: u64,
     lan: u64,
     firewall: &'static str,
     network: &'static str,
@@ -30,6 +32,7 @@ struct Router {
 const FITTING: Router = Router {
     kind: "gre",
     mtu: 1468,
+    lower: 1492,
     lan: 1500,
     firewall: FIREWALL,
     network: NETWORK,
@@ -42,7 +45,7 @@ impl Router {
         let info = json!({"info_kind": self.kind, "info_data": {"remote": "203.0.113.1"}});
         let links = json!([
             {"ifname": "br-lan", "mtu": self.lan},
-            {"ifname": "pppoe-wan", "mtu": 1492},
+            {"ifname": "pppoe-wan", "mtu": self.lower},
             {"ifname": "gre4-home", "flags": ["UP"], "mtu": self.mtu, "linkinfo": info},
         ]);
         let mss = json!({"mangle": {"value": {"rt": {"key": "mtu"}},
@@ -103,6 +106,12 @@ fn the_fix_sets_the_largest_fitting_mtu_of_the_interface() {
     );
     let edit = large.edit().unwrap();
     assert_eq!((&edit["section"], &edit["values"]), (&json!("home"), &json!({"mtu": "1468"})));
+}
+
+#[test]
+fn no_fix_sets_an_mtu_too_small_for_ipv6() {
+    assert!(Router { lower: 1304, ..FITTING }.edit().is_some());
+    assert_eq!(Router { lower: 1303, ..FITTING }.edit(), None);
 }
 
 #[test]
