@@ -126,19 +126,22 @@ pub(crate) fn each_cpu<V: Pod + Default>(
     Ok(values)
 }
 
-/// Passes all elements as bytes to `each`. Concurrent changes of the map may skip or repeat
-/// elements. `sizes` are the sizes of keys and values.
-pub(crate) fn read_all(
+/// Passes about `most` elements as bytes to `each`, and reduces `most` by their number. Begins at
+/// hash bucket `at`, or with the first one. Returns the next bucket; `None` after the last element.
+/// Concurrent changes of the map may skip or repeat elements. `sizes` are the sizes of keys and
+/// values.
+pub(crate) fn read_some(
     map: BorrowedFd<'_>,
     sizes: [usize; 2],
+    at: Option<u32>,
+    most: &mut usize,
     each: &mut dyn FnMut(&[u8], &[u8]),
-) -> io::Result<()> {
+) -> io::Result<Option<u32>> {
     let mut room = BATCH;
     let mut buffers = sizes.map(|size| vec![0_u8; size * room]);
-    // Position of the next batch: the number of a hash bucket.
-    let (mut from, mut next) = (0_u32, 0_u32);
-    let mut begun = false;
-    loop {
+    let (mut from, mut next) = (at.unwrap_or_default(), 0_u32);
+    let mut begun = at.is_some();
+    while *most > 0 {
         let [keys, values] = &mut buffers;
         let mut batch = Batch {
             from: if begun { std::ptr::from_mut(&mut from) as u64 } else { 0 },
@@ -166,11 +169,13 @@ pub(crate) fn read_all(
         for (key, value) in keys.chunks_exact(sizes[0]).zip(values).take(count) {
             each(key, value);
         }
+        *most = most.saturating_sub(count);
         if last {
-            return Ok(());
+            return Ok(None);
         }
         (from, begun) = (next, true);
     }
+    Ok(Some(from))
 }
 
 /// Converts bytes to a value; `None` if there are too few.

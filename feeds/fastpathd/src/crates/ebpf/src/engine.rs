@@ -21,8 +21,13 @@ use crate::table::{ConnectionTable, Slot};
 /// some.
 pub const TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Maximum entries read per second. They take 0.1 s of CPU time on a small router.
-const MAX_READS_PER_SECOND: usize = 20_000;
+/// Entries read per second, if all of them are read within [`MAX_PASS_S`]. They take 0.1 s of CPU
+/// time on a small router.
+const READS_PER_SECOND: usize = 20_000;
+
+/// Maximum seconds until all entries are read. Less than the timeout of a new UDP connection in
+/// conntrack (30 s), which readings extend.
+const MAX_PASS_S: usize = 20;
 
 /// Maximum TCP positions kept for removed connections, in case they are offloaded again. When full,
 /// all are dropped; the next packets of a connection set its positions again.
@@ -45,11 +50,17 @@ pub trait Maps: std::fmt::Debug {
     /// Removes an entry and returns its last reading, or `None` if it did not exist.
     fn remove(&mut self, key: &Key) -> Result<Option<EntryReading>, MapError>;
 
-    /// Passes every entry to `each`. Concurrent changes may skip or repeat entries.
+    /// Passes about `most` entries to `each`, beginning after those of the last call. Returns true
+    /// after the last entry; the next call begins with the first one. Concurrent changes may skip
+    /// or repeat entries.
     ///
     /// # Errors
     /// Fails if the kernel refuses; some entries may have been passed already.
-    fn read(&mut self, each: &mut dyn FnMut(&Key, EntryReading)) -> Result<(), MapError>;
+    fn read(
+        &mut self,
+        most: usize,
+        each: &mut dyn FnMut(&Key, EntryReading),
+    ) -> Result<bool, MapError>;
 
     /// Extends the lifetime of all entries to `timeout` from now.
     fn heartbeat(&mut self, timeout: Duration) -> Result<(), MapError>;
@@ -112,7 +123,6 @@ pub struct OffloadEngine {
     /// TCP positions of removed connections, in the order of [`Installation::entries`].
     positions: HashMap<u64, [Position; 2]>,
     report: Report,
-    read_at: Duration,
 }
 
 impl OffloadEngine {
@@ -124,7 +134,7 @@ impl OffloadEngine {
         timeouts: Timeouts,
     ) -> Result<Self, MapError> {
         let mut stale = HashMap::new();
-        maps.read(&mut |key, reading| {
+        maps.read(usize::MAX, &mut |key, reading| {
             stale.insert(*key, Slot::found(reading.counters));
         })?;
         let table = ConnectionTable::new(capacity);
@@ -135,7 +145,6 @@ impl OffloadEngine {
             stale,
             positions: HashMap::new(),
             report: Report::default(),
-            read_at: Duration::ZERO,
         })
     }
 
@@ -329,22 +338,19 @@ impl OffloadEngine {
         }
     }
 
-    /// Renews the heartbeat, reads the counters, and removes ended connections and expired drops.
-    /// Called once a second; reads less often with many connections.
+    /// Renews the heartbeat, reads counters, and removes ended connections and expired drops.
+    /// Called once a second; reads only a part of many connections.
     pub fn second(&mut self, now: Duration) -> Result<(), MapError> {
         self.maps.heartbeat(TIMEOUT)?;
-        if now < self.read_at {
-            return Ok(());
-        }
-        let seconds = 2 * self.table.len() / MAX_READS_PER_SECOND;
-        self.read_at = now + Duration::from_secs(u64::try_from(seconds).unwrap_or(u64::MAX));
+        let most = READS_PER_SECOND.max(2 * self.table.len() / MAX_PASS_S);
         let (table, report) = (&mut self.table, &mut self.report);
         let mut over = Vec::new();
-        self.maps.read(&mut |key, reading| {
+        let complete = self.maps.read(most, &mut |key, reading| {
             if let Some(growth) = table.read(key, reading, now) {
                 over.extend(cause(growth.stage).map(|cause| (growth.id, cause)));
                 report.grown.push(growth);
             }
+            report.extensions.extend(table.extension(key, now, &self.timeouts));
         })?;
         for (id, cause) in over {
             self.leave(id, cause, now);
@@ -352,8 +358,9 @@ impl OffloadEngine {
         for id in self.table.expired(now) {
             self.leave(id, RemovalCause::Expired, now);
         }
-        self.table.rank(now);
-        self.report.extensions.extend(self.table.extensions(now, &self.timeouts));
+        if complete {
+            self.table.rank(now);
+        }
         Ok(())
     }
 

@@ -21,6 +21,8 @@ pub struct Contents {
     pub exits: PortExits,
     /// Capacity in entries; 0 for no limit.
     pub room: usize,
+    /// Keys that the current pass of `read` has yet to read.
+    unread: Option<Vec<Key>>,
 }
 
 /// In-memory maps. Clones share their contents.
@@ -83,9 +85,23 @@ impl Maps for Fake {
         Ok(self.with(|inside| inside.flows.remove(key).map(|(_, reading)| reading)))
     }
 
-    fn read(&mut self, each: &mut dyn FnMut(&Key, EntryReading)) -> Result<(), MapError> {
-        self.with(|inside| inside.flows.iter().for_each(|(key, (_, reading))| each(key, *reading)));
-        Ok(())
+    fn read(
+        &mut self,
+        most: usize,
+        each: &mut dyn FnMut(&Key, EntryReading),
+    ) -> Result<bool, MapError> {
+        self.with(|inside| {
+            let all = || inside.flows.keys().copied().collect();
+            let mut unread: Vec<Key> = inside.unread.take().unwrap_or_else(all);
+            for key in unread.split_off(unread.len().saturating_sub(most)) {
+                if let Some((_, reading)) = inside.flows.get(&key) {
+                    each(&key, *reading);
+                }
+            }
+            let complete = unread.is_empty();
+            inside.unread = (!complete).then_some(unread);
+            Ok(complete)
+        })
     }
 
     fn heartbeat(&mut self, _: Duration) -> Result<(), MapError> {

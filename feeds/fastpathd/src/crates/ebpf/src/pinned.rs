@@ -42,6 +42,8 @@ pub struct Pinned {
     id: u32,
     cpus: usize,
     jiffies_a_second: u32,
+    /// Map and bucket at which the next reading begins.
+    read_from: (usize, Option<u32>),
 }
 
 impl Pinned {
@@ -63,8 +65,17 @@ impl Pinned {
         let cpus = std::fs::read_to_string(CPUS).map_err(OpenError::Cpus)?;
         let cpus = possible(&cpus);
         let jiffies_a_second = jiffies_a_second();
-        let opened =
-            Self { flows4, flows6, exits, beat, capacity, id: of4.id, cpus, jiffies_a_second };
+        let opened = Self {
+            flows4,
+            flows6,
+            exits,
+            beat,
+            capacity,
+            id: of4.id,
+            cpus,
+            jiffies_a_second,
+            read_from: (0, None),
+        };
         // Programs of another package version may have maps of the same sizes.
         match opened.beat_for(TIMEOUT) {
             Ok(LAYOUT) => Ok(opened),
@@ -189,7 +200,11 @@ impl Maps for Pinned {
         found.map_err(MapError::Remove)
     }
 
-    fn read(&mut self, each: &mut dyn FnMut(&Key, EntryReading)) -> Result<(), MapError> {
+    fn read(
+        &mut self,
+        mut most: usize,
+        each: &mut dyn FnMut(&Key, EntryReading),
+    ) -> Result<bool, MapError> {
         let mut entry = |key: &[u8], value: &[u8]| {
             let key = if key.len() == size_of::<Key4>() {
                 elements::value::<Key4>(key).map(|key| key.key())
@@ -201,12 +216,19 @@ impl Maps for Pinned {
                 each(&key, reading(&entry.e));
             }
         };
-        let (v4, v6) = (self.flows4.as_fd(), self.flows6.as_fd());
-        elements::read_all(v4, [size_of::<Key4>(), size_of::<Entry4>()], &mut entry)
-            .and_then(|()| {
-                elements::read_all(v6, [size_of::<Key6>(), size_of::<Entry6>()], &mut entry)
-            })
-            .map_err(MapError::Read)
+        let maps = [
+            (self.flows4.as_fd(), [size_of::<Key4>(), size_of::<Entry4>()]),
+            (self.flows6.as_fd(), [size_of::<Key6>(), size_of::<Entry6>()]),
+        ];
+        let (first, mut bucket) = std::mem::take(&mut self.read_from);
+        for (number, (map, sizes)) in maps.into_iter().enumerate().skip(first) {
+            let next = elements::read_some(map, sizes, bucket.take(), &mut most, &mut entry);
+            if let Some(next) = next.map_err(MapError::Read)? {
+                self.read_from = (number, Some(next));
+                return Ok(false);
+            }
+        }
+        Ok(true)
     }
 
     fn heartbeat(&mut self, timeout: Duration) -> Result<(), MapError> {

@@ -90,8 +90,8 @@ pub struct ConnectionTable {
     /// Entries of dropped connections in the IPv4 and the IPv6 map.
     rejected: [usize; 2],
     stations: HashMap<Destination, Station>,
-    /// Candidates for eviction, best candidate last.
-    victims: Vec<u64>,
+    /// Candidates for eviction from the IPv4 and the IPv6 map, best candidate last.
+    victims: [Vec<u64>; 2],
     evicted: u64,
     dropped: Vec<(u32, Counters)>,
 }
@@ -211,13 +211,14 @@ impl ConnectionTable {
     }
 
     fn victim(&mut self, of: usize, now: Duration) -> Option<u64> {
-        let connections = &self.connections;
-        let at = self.victims.iter().rposition(|id| {
-            let held = connections.get(id);
-            held.is_some_and(|held| family(&held.keys[0]) == of && rank(held, now).is_some())
-        })?;
-        self.evicted += 1;
-        Some(self.victims.remove(at))
+        // Candidates that have ended or are active again are dropped.
+        while let Some(id) = self.victims[of].pop() {
+            if self.connections.get(&id).is_some_and(|held| rank(held, now).is_some()) {
+                self.evicted += 1;
+                return Some(id);
+            }
+        }
+        None
     }
 
     pub fn leave(&mut self, id: u64) -> Option<Left> {
@@ -336,7 +337,7 @@ impl ConnectionTable {
 
     /// Ranks the candidates for eviction. Called after each reading of the maps.
     pub fn rank(&mut self, now: Duration) {
-        self.victims.clear();
+        self.victims = Default::default();
         // No eviction is needed while a sixteenth of the table is free.
         if self.used.iter().all(|used| used + self.capacity / 16 < self.capacity) {
             return;
@@ -345,23 +346,29 @@ impl ConnectionTable {
         let mut idle: Vec<_> =
             idle.filter_map(|(id, held)| Some((rank(held, now)?, *id))).collect();
         idle.sort_by_key(|(rank, _)| Reverse(*rank));
-        self.victims = idle.into_iter().map(|(_, id)| id).collect();
-    }
-
-    /// Returns the timeouts to set in conntrack for connections with less than half of their time
-    /// left. Called once a second.
-    pub fn extensions(&mut self, now: Duration, timeouts: &Timeouts) -> Vec<Extension> {
-        let mut found = Vec::new();
-        for held in self.connections.values_mut() {
-            let whole = timeouts.of(held.connection.orig.proto);
-            if held.expires <= now + whole / 2
-                && let Some(extension) = held.extension(now, timeouts)
-            {
-                held.expires = now + extension.left;
-                found.push(extension);
+        for (_, id) in idle {
+            if let Some(held) = self.connections.get(&id) {
+                self.victims[family(&held.keys[0])].push(id);
             }
         }
-        found
+    }
+
+    /// Returns the timeout to set in conntrack if the connection of an entry has less than half of
+    /// its time left. Called after each reading of an entry.
+    pub fn extension(
+        &mut self,
+        key: &Key,
+        now: Duration,
+        timeouts: &Timeouts,
+    ) -> Option<Extension> {
+        let held = self.connections.get_mut(&self.keys.get(key)?.id)?;
+        let whole = timeouts.of(held.connection.orig.proto);
+        if held.expires > now + whole / 2 {
+            return None;
+        }
+        let extension = held.extension(now, timeouts)?;
+        held.expires = now + extension.left;
+        Some(extension)
     }
 
     /// Returns the timeout to set in conntrack before a connection is removed.
@@ -380,6 +387,9 @@ impl ConnectionTable {
 
     #[must_use]
     pub fn expired(&self, now: Duration) -> Vec<u64> {
+        if self.rejected == [0; 2] {
+            return Vec::new();
+        }
         let over = |held: &Held| matches!(held.fate, Fate::Dropped { until, .. } if until <= now);
         self.connections.iter().filter(|(_, held)| over(held)).map(|(id, _)| *id).collect()
     }

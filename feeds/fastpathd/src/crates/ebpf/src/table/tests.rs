@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-use std::net::{IpAddr, Ipv4Addr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::time::Instant;
 
 use ctnetlink::Tuple;
 use model::NextHop;
@@ -126,6 +127,36 @@ fn reports_the_growth_of_counters() {
     assert!(world.table.read(&back, closing, s(4)).unwrap().stage.is_over());
 }
 
+/// Otherwise a flood into a full map searches all candidates of the other one for each connection.
+#[test]
+fn a_full_map_does_not_search_the_candidates_of_the_other_family() {
+    let refusals = |idle: u16| {
+        let mut table = ConnectionTable::new(usize::from(idle) * 2);
+        let ends = || [endpoint(1, 1), endpoint(2, 2)];
+        for number in 0..idle {
+            let one = connection(number.into(), 1, 2, 17);
+            let v6 = |low| IpAddr::V6(Ipv6Addr::new(0xfd00, 0, 0, 0, 0, 0, number, low));
+            let (orig, reply) = (one.orig, one.reply);
+            let orig = Tuple { src: v6(1), dst: v6(2), ..orig };
+            let reply = Tuple { src: v6(2), dst: v6(1), ..reply };
+            table.install(Connection { orig, reply, ..one }, ends(), s(0)).unwrap();
+            let from = u8::try_from(number / 50_000).unwrap() + 1;
+            let busy = connection(u64::from(number) + 100_000, from, 9, 17);
+            table.install(busy, ends(), s(40)).unwrap();
+        }
+        table.rank(s(40));
+        let start = Instant::now();
+        for id in 0..200 {
+            let refused = table.install(connection(200_000 + id, 7, 8, 17), ends(), s(40));
+            assert!(matches!(refused, Err(InstallRefusal::Full)));
+        }
+        start.elapsed()
+    };
+    let (few, many) = (refusals(1_000), refusals(10_000));
+    let noise = Duration::from_millis(20);
+    assert!(many < 5 * few + noise, "{few:?} with 1,000 candidates, {many:?} with 10,000");
+}
+
 #[test]
 fn a_change_removes_only_connections_that_depend_on_it() {
     let mut world = World::new(64);
@@ -236,7 +267,8 @@ fn extends_the_conntrack_timeout_while_packets_arrive() {
     let mut world = World::new(64);
     let [udp, _] = world.install(connection(1, 1, 2, 17), 0).unwrap();
     let extensions = |world: &mut World, now: u64| -> Vec<Duration> {
-        world.table.extensions(s(now), &TIMEOUTS).iter().map(|e| e.left).collect()
+        let extension = |key| world.table.extension(key, s(now), &TIMEOUTS);
+        world.maps.keys().filter_map(extension).map(|extension| extension.left).collect()
     };
     world.read(1);
     assert_eq!(extensions(&mut world, 1), []);
@@ -279,7 +311,7 @@ fn counts_dropped_packets_by_rule_until_they_expire() {
     world.pass(&key, 5);
     assert_eq!(world.read(1), []);
     assert_eq!(world.table.dropped(), [(2_100_498, Counters { packets: 5, bytes: 500 })]);
-    assert_eq!(world.table.extensions(s(1), &TIMEOUTS), []);
+    assert_eq!(world.table.extension(&key, s(1), &TIMEOUTS), None);
     assert!(world.table.expired(s(59)).is_empty());
     assert_eq!(world.table.expired(s(60)), [1]);
 }

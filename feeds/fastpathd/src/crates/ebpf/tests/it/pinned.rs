@@ -85,11 +85,15 @@ fn written(port: u16) -> EntryReading {
 fn all(maps: &mut Pinned) -> HashMap<Key, EntryReading> {
     let mut found = HashMap::new();
     let mut entries = 0;
-    maps.read(&mut |key, reading| {
+    let mut parts = 1;
+    let mut each = |key: &Key, reading| {
         entries += 1;
         found.insert(*key, reading);
-    })
-    .expect("read");
+    };
+    while !maps.read(2000, &mut each).expect("read") {
+        parts += 1;
+    }
+    assert!(parts >= entries / 4000, "{parts} parts of {entries} entries");
     assert_eq!(entries, found.len(), "each once");
     found
 }

@@ -89,9 +89,13 @@ impl Maps for FaultyMaps {
         self.fake.remove(key)
     }
 
-    fn read(&mut self, each: &mut dyn FnMut(&Key, EntryReading)) -> Result<(), MapError> {
+    fn read(
+        &mut self,
+        most: usize,
+        each: &mut dyn FnMut(&Key, EntryReading),
+    ) -> Result<bool, MapError> {
         self.check().map_err(MapError::Read)?;
-        self.fake.read(each)
+        self.fake.read(most, each)
     }
 
     fn heartbeat(&mut self, timeout: Duration) -> Result<(), MapError> {
