@@ -13,8 +13,51 @@ use crate::time::Now;
 /// Key of the column, kernel id for a stable order, position in the table.
 pub(crate) type SortKey = (u128, u32, u32);
 
+/// Keys beyond those of a page, so that a page of a million flows needs no memory for each of them.
+pub(crate) const SPARE: usize = 8192;
+
+/// Collects the keys of a page.
+pub(crate) struct Window {
+    keys: Vec<SortKey>,
+    offset: usize,
+    limit: usize,
+    spare: usize,
+    /// Last key that may be part of the page; `None` if any key may.
+    last: Option<SortKey>,
+    matched: usize,
+}
+
+impl Window {
+    /// Drops other keys once there are `spare` of them.
+    pub(crate) fn new(offset: usize, limit: usize, spare: usize) -> Self {
+        Self { keys: Vec::new(), offset, limit, spare, last: None, matched: 0 }
+    }
+
+    pub(crate) fn push(&mut self, key: SortKey) {
+        self.matched += 1;
+        if self.last.is_some_and(|last| last < key) {
+            return;
+        }
+        self.keys.push(key);
+        let needed = self.offset.saturating_add(self.limit).max(1);
+        // Selecting takes as long as pushing if half of the keys are dropped.
+        if self.keys.len() >= needed.saturating_add(needed.max(self.spare)) {
+            self.last = Some(*self.keys.select_nth_unstable(needed - 1).1);
+            self.keys.truncate(needed);
+        }
+    }
+
+    pub(crate) fn matched(&self) -> usize {
+        self.matched
+    }
+
+    pub(crate) fn page(&mut self) -> &[SortKey] {
+        window(&mut self.keys, self.offset, self.limit)
+    }
+}
+
 /// Returns `keys[offset..offset + limit]` of the sorted order without sorting the rest.
-pub(crate) fn window(keys: &mut [SortKey], offset: usize, limit: usize) -> &[SortKey] {
+fn window(keys: &mut [SortKey], offset: usize, limit: usize) -> &[SortKey] {
     let start = offset.min(keys.len());
     let len = limit.min(keys.len() - start);
     if len == 0 {

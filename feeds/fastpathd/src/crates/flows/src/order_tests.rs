@@ -2,19 +2,23 @@
 
 use proptest::prelude::*;
 
-use crate::order::{ranks, window};
+use crate::order::{Window, ranks};
 
 proptest! {
     #[test]
     fn window_equals_a_slice_of_the_sorted_keys(
-        mut keys in prop::collection::vec((0..9_u128, any::<u32>(), any::<u32>()), 0..300),
+        keys in prop::collection::vec((0..9_u128, any::<u32>(), any::<u32>()), 0..300),
         offset in 0_usize..350,
         limit in 0_usize..350,
+        spare in 0_usize..100,
     ) {
-        let mut sorted = keys.clone();
+        let mut window = Window::new(offset, limit, spare);
+        keys.iter().for_each(|key| window.push(*key));
+        prop_assert_eq!(window.matched(), keys.len());
+        let mut sorted = keys;
         sorted.sort_unstable();
         let wanted: Vec<_> = sorted.into_iter().skip(offset).take(limit).collect();
-        prop_assert_eq!(window(&mut keys, offset, limit), wanted);
+        prop_assert_eq!(window.page(), wanted);
     }
 }
 

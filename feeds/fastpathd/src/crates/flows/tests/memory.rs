@@ -10,7 +10,7 @@ mod support;
 use std::net::{IpAddr, Ipv4Addr};
 
 use ctnetlink::{Entry, Event, Status, TcpState};
-use flows::FlowTable;
+use flows::{FlowTable, FlowsQuery};
 use support::{Net, TCP, at, counted, entry, flowtable, tuple, uncounted};
 
 /// Limit of the table in `src/table/capacity.rs`.
@@ -65,4 +65,16 @@ fn a_full_table_stays_within_its_memory() {
     let each = grown / table.len();
     println!("{} flows: {grown} bytes at most, {each} each", table.len());
     assert!(each <= MAX_BYTES_PER_FLOW, "{each} bytes for each of {MAX_FLOWS} flows");
+    a_page_needs_no_memory_for_each_flow(&table);
+}
+
+fn a_page_needs_no_memory_for_each_flow(table: &FlowTable) {
+    // Sets VmHWM to the current size.
+    std::fs::write("/proc/self/clear_refs", "5").expect("clear_refs");
+    let before = memory("VmHWM:");
+    let page = table.query(&FlowsQuery::default(), at(3.0)).expect("a page");
+    assert_eq!(page.matched, table.len());
+    drop(page);
+    let grown = memory("VmHWM:") - before;
+    assert!(grown <= 1024 * 1024, "a page took {grown} bytes");
 }

@@ -6,7 +6,7 @@ use std::cmp::Ordering;
 use crate::flow::Flow;
 use crate::groups::{self, Sums};
 use crate::matcher::Matcher;
-use crate::order::{Keys, SortKey, window};
+use crate::order::{Keys, SPARE, Window};
 use crate::page::{FlowDetail, FlowPage, Rows, Top, TopRow};
 use crate::parse::QueryError;
 use crate::path::{Path, Reason};
@@ -28,17 +28,18 @@ impl FlowTable {
         let keys = Keys::new(query.sort, self, now).ok_or_else(|| conflict(query))?;
         let filter = Matcher::new(&query.filter, self);
         let turn = if query.desc { u128::MAX } else { 0 };
-        let mut list: Vec<SortKey> = (0_u32..)
-            .zip(&self.flows)
-            .filter(|(_, flow)| filter.matches(flow))
-            .map(|(position, flow)| (keys.key(flow) ^ turn, flow.kernel_id(), position))
-            .collect();
-        let matched = list.len();
-        let rows = window(&mut list, query.offset, query.limit)
+        let mut window = Window::new(query.offset, query.limit, SPARE);
+        for (position, flow) in (0_u32..).zip(&self.flows) {
+            if filter.matches(flow) {
+                window.push((keys.key(flow) ^ turn, flow.kernel_id(), position));
+            }
+        }
+        let rows = window
+            .page()
             .iter()
             .map(|(_, _, position)| self.row(&self.flows[*position as usize], now))
             .collect();
-        Ok(self.reply(now, matched, rows::COLS, Rows::Flows(rows)))
+        Ok(self.reply(now, window.matched(), rows::COLS, Rows::Flows(rows)))
     }
 
     fn groups(&self, query: &FlowsQuery, now: Now) -> Result<FlowPage<'_>, QueryError> {
