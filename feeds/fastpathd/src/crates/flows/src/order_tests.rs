@@ -13,7 +13,9 @@ proptest! {
         spare in 0_usize..100,
     ) {
         let mut window = Window::new(offset, limit, spare);
-        keys.iter().for_each(|key| window.push(*key));
+        for key in &keys {
+            window.push(*key);
+        }
         prop_assert_eq!(window.matched(), keys.len());
         let mut sorted = keys;
         sorted.sort_unstable();

@@ -70,12 +70,12 @@ impl FlowTable {
         flow.local = net.is_local(initiator) || net.is_local(responder);
         let ends = [flow.initiator, flow.responder];
         let route = self.route(position, net);
+        let hops = self.flows[position].hops();
+        let numbers =
+            [0, 1].map(|i| self.side_of([initiator, responder][i], hops.map(|both| both[i]), net));
         let flow = &mut self.flows[position];
-        let hops = flow.hops();
-        let sides = [0, 1].map(|i| net.side([initiator, responder][i], hops.map(|both| both[i])));
-        flow.reach = reach([0, 1].map(|i| sides[i].as_ref()));
-        [flow.initiator, flow.responder] =
-            sides.map(|side| side.map_or(0, |side| self.sides.number(side)));
+        flow.reach = reach(numbers.map(|number| self.sides.get(number)));
+        [flow.initiator, flow.responder] = numbers;
         let mut name = |address| match net.name(address) {
             None | Some("") => 0,
             Some(name) => match self.names.find(name) {

@@ -12,6 +12,7 @@ mod index;
 mod judge;
 mod offload;
 mod record;
+mod sides;
 
 use std::collections::HashSet;
 use std::rc::Rc;
@@ -33,6 +34,7 @@ use crate::path::Reason;
 use crate::report::{FlowRecord, RecordTimeouts};
 use crate::table::capacity::Capacity;
 use crate::table::hardware::Hardware;
+use crate::table::sides::SideCache;
 use crate::time::Now;
 use crate::totals::Totals;
 use crate::traffic::{Traffic, ZoneTraffic};
@@ -50,6 +52,7 @@ pub struct FlowTable {
     index: HashTable<u32>,
     ends: ByEnds,
     sides: Interner<Side>,
+    side_cache: SideCache,
     names: Interner<Rc<str>>,
     engine: EngineState,
     inspection: InspectionState,
@@ -91,6 +94,7 @@ impl Default for FlowTable {
             index: HashTable::new(),
             ends: ByEnds::default(),
             sides: Interner::default(),
+            side_cache: SideCache::default(),
             names: Interner::default(),
             engine: EngineState::default(),
             inspection: InspectionState::default(),

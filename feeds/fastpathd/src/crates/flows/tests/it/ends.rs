@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! Tests finding flows by their ends.
 
-use std::net::SocketAddr;
+use std::cell::Cell;
+use std::net::{IpAddr, SocketAddr};
 
 use crate::support::{Net, TCP, UDP, address, at, dump, entry, tuple, uncounted, watching, web};
 use ctnetlink::{Entry, Event};
-use flows::FlowTable;
+use flows::{FlowTable, Network, Side};
+use model::{Connection, NextHop, Routing};
 use proptest::prelude::*;
 
 fn socket(text: &str) -> SocketAddr {
@@ -113,5 +115,50 @@ proptest! {
                 prop_assert_eq!(found, u64::from(id));
             }
         }
+    }
+}
+
+/// Counts the questions about sides.
+struct Asked {
+    net: Net,
+    sides: Cell<usize>,
+}
+
+impl Network for Asked {
+    fn is_local(&self, address: IpAddr) -> bool {
+        self.net.is_local(address)
+    }
+
+    fn side(&self, address: IpAddr, next_hop: Option<NextHop>) -> Option<Side> {
+        self.sides.set(self.sides.get() + 1);
+        self.net.side(address, next_hop)
+    }
+
+    fn routing(&self, connection: &Connection, mark: u32) -> Routing {
+        self.net.routing(connection, mark)
+    }
+
+    fn name(&self, address: IpAddr) -> Option<&str> {
+        self.net.name(address)
+    }
+
+    fn generation(&self) -> u64 {
+        self.net.generation()
+    }
+}
+
+#[test]
+fn flows_of_the_same_hosts_share_the_lookup_of_their_sides() {
+    let mut table = FlowTable::new();
+    let mut asked = Asked { net: Net::default(), sides: Cell::new(0) };
+    for round in 1..=2 {
+        table.dump_begin(at(0.0));
+        for port in 1000..1100 {
+            let orig = tuple(TCP, "10.10.0.2", port, "203.0.113.1", 443);
+            table.merge(&entry(u32::from(port), orig), at(0.0), &asked);
+        }
+        table.dump_end(at(0.0), true);
+        assert_eq!(asked.sides.get(), 2 * round, "one for each address and generation");
+        asked.net.generation += 1;
     }
 }
