@@ -25,9 +25,17 @@ pub(crate) fn read(started: Now, own_rules: &Path) -> Machine {
     Machine {
         kernel: word("/proc/sys/kernel/osrelease"),
         ipsec: Path::new("/proc/sys/net/core/xfrm_larval_drop").exists(),
+        memory: memory(&text("/proc/meminfo")),
         started,
         own_rules: own_rules.to_owned(),
     }
+}
+
+/// Returns the size of the main memory in bytes; 0 if `meminfo` lacks it.
+fn memory(meminfo: &str) -> u64 {
+    let total = meminfo.lines().find_map(|line| line.strip_prefix("MemTotal:"));
+    let kib = total.and_then(|total| total.trim().strip_suffix(" kB")?.parse().ok());
+    kib.unwrap_or(0_u64).saturating_mul(1024)
 }
 
 pub(crate) fn readings(leases: &Path, offset_s: i64) -> Readings {
@@ -128,6 +136,12 @@ pub(crate) fn cpu_time() -> Duration {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn reads_the_size_of_the_memory() {
+        assert_eq!(memory("MemTotal:         512 kB\nMemFree:  1 kB\n"), 512 * 1024);
+        assert_eq!(memory(""), 0);
+    }
 
     #[test]
     fn sums_dropped_and_early_dropped_connections_of_all_cpus() {

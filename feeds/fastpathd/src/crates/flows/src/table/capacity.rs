@@ -4,11 +4,15 @@
 
 use ctnetlink::{Entry, Status, TcpState};
 
-/// Maximum flows, about 90 MB.
-const MAX_FLOWS: usize = 210_000;
+/// Flows for which every machine has room, about 90 MB.
+const MIN_CAPACITY: usize = 210_000;
+/// A larger machine uses up to one part in this many of its memory for flows.
+const MEMORY_SHARE: u64 = 32;
+const BYTES_PER_FLOW: u64 = 430;
 
 #[derive(Debug)]
 pub(super) struct Capacity {
+    /// Maximum flows.
     most: usize,
     /// Entries of the current dump without a place in the table.
     passed: usize,
@@ -18,11 +22,17 @@ pub(super) struct Capacity {
 
 impl Default for Capacity {
     fn default() -> Self {
-        Self { most: MAX_FLOWS, passed: 0, unlisted: 0 }
+        Self { most: MIN_CAPACITY, passed: 0, unlisted: 0 }
     }
 }
 
 impl Capacity {
+    /// Returns the capacity for a machine with this much memory, in bytes.
+    pub(super) fn of(memory: u64) -> Self {
+        let flows = usize::try_from(memory / MEMORY_SHARE / BYTES_PER_FLOW).unwrap_or_default();
+        Self { most: flows.max(MIN_CAPACITY), ..Self::default() }
+    }
+
     pub(super) fn has_one(&self, len: usize, entry: &Entry) -> bool {
         len < if in_use(entry) { self.most } else { self.most / 2 }
     }

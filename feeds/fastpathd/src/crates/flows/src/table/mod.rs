@@ -130,6 +130,12 @@ impl FlowTable {
         Self::default()
     }
 
+    /// Creates a table for a machine with this much memory, in bytes; 0 if unknown.
+    #[must_use]
+    pub fn for_memory(memory: u64) -> Self {
+        Self { capacity: Capacity::of(memory), ..Self::default() }
+    }
+
     #[must_use]
     pub fn len(&self) -> usize {
         self.flows.len()

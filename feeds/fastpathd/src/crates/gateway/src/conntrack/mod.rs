@@ -80,9 +80,10 @@ pub struct State {
 }
 
 impl State {
-    pub(crate) fn new() -> Self {
+    /// `memory` is the machine's, in bytes.
+    pub(crate) fn new(memory: u64) -> Self {
         Self {
-            flows: FlowTable::new(),
+            flows: FlowTable::for_memory(memory),
             refresh: Refresh::new(),
             complete: false,
             pending_read: None,

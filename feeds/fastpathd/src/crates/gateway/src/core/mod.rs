@@ -44,10 +44,10 @@ impl Core {
         Self {
             now,
             cpu_time: Duration::ZERO,
+            conntrack: conntrack::State::new(machine.memory),
             sys: sys::State::new(machine),
             configuration: configuration::State::default(),
             network: network::State::new(now),
-            conntrack: conntrack::State::new(),
             offload: offload::State::new(),
             ips: ips::State::new(now.mono),
             latency: latency::State::new(),

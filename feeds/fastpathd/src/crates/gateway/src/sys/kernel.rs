@@ -31,6 +31,8 @@ pub struct Machine {
     pub kernel: String,
     /// The kernel supports `IPsec` policies (`CONFIG_XFRM`).
     pub ipsec: bool,
+    /// Size of the main memory in bytes; 0 if unknown.
+    pub memory: u64,
     pub started: Now,
     /// File of the Suricata rules that are installed with the daemon.
     pub own_rules: PathBuf,

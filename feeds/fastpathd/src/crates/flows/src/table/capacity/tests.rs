@@ -69,6 +69,13 @@ fn dump(table: &mut FlowTable, entries: impl Iterator<Item = Entry>) {
 }
 
 #[test]
+fn a_larger_machine_has_room_for_more_flows() {
+    let flows = |gibibytes: u64| Capacity::of(gibibytes << 30).most;
+    assert_eq!([flows(0), flows(1), flows(2)], [210_000; 3]);
+    assert!((1_000_000..1_500_000).contains(&flows(16)));
+}
+
+#[test]
 fn half_open_connections_fill_at_most_half_of_the_table() {
     let mut table = table_of(8);
     let event = |table: &mut FlowTable, event| table.event(&event, Now::default(), &Nowhere);
