@@ -34,6 +34,8 @@ usage: ./build.sh COMMAND
                      --time also measures time
   bench tunnels      the same into and out of each kind of tunnel, with and without flowtable
   bench shape        CAKE under load at 50/10 and 200/40 Mbit/s, timed by instructions
+  bench scale [N…]   the daemon with N × 100,000 connections, by default up to a million: memory,
+                     time of events, dumps and answers; maps of the kernel
   bench fleet        5 to 50 gateways with nfcapd and VictoriaMetrics: totals, CPU, memory
   test [--shuffle SEED] [all|timed|KIND…]
                      run tests and print a summary (./build.sh test list)
@@ -150,6 +152,7 @@ cmd_fuzz() {
 
 cmd_bench() {
     [ "${1-}" != fleet ] || exec "$TOP/e2e/bench/fleet/run"
+    [ "${1-}" != scale ] || exec "$TOP/e2e/bench/scale" "${@:2}"
     need_packages "the bench" gcc libc6-dev
     need_bpf_tools
     need_lab_tools

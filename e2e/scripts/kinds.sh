@@ -237,8 +237,7 @@ test_scale() {
     need_build_tools
     need_packages "the benchmark's conntrack entries" iproute2 nftables
     local status=0
-    check "benchmark, compiled" cargo build --release --locked --manifest-path "$SRC/Cargo.toml" \
-        --target-dir "$BUILD/cargo" -p flows --example scale
+    check "benchmark, compiled" scale_built
     SCALE_DIR=$BUILD/scale step "scale" "$BUILD/cargo/release/examples/scale" || status=$?
     case $status in
         0) count 1 0 0 ;;

@@ -47,6 +47,12 @@ cargo_tests() {
         "${@:---no-run}"
 }
 
+# Compiles the benchmark of `test scale` and `bench scale`.
+scale_built() {
+    cargo build --release --locked --manifest-path "$TOP/feeds/fastpathd/src/Cargo.toml" \
+        --target-dir "$BUILD/cargo" -p gateway --features lab --example scale
+}
+
 # clang 16 or newer. Debian 12 has 14 by default, and 19 as a package.
 need_bpf_tools() {
     local have

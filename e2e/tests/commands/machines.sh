@@ -53,6 +53,13 @@ test_tunnels_are_measured() {
 test_shaping_is_measured() { has "$(build bench shape)" "report:"; }
 
 # @timed
+# @runs ./build.sh bench scale
+test_the_daemon_is_measured_with_many_connections() {
+    [ "$(id -u)" = 0 ] || skip "only root records connections"
+    has "$(build bench scale 1)" "flowtable " "ebpf " "report:"
+}
+
+# @timed
 # @runs ./build.sh bench fleet
 test_the_fleet_bench_compares_the_stores_with_the_gateways() {
     apt-cache show victoria-metrics >/dev/null 2>&1 || skip "apt has no package victoria-metrics"

@@ -7,7 +7,7 @@ NUMBER=20000
 # CPU limit in percent of the emulated core, and time limit of a page.
 CPU_LIMIT=25
 PAGE_LIMIT_MS=2000
-# Limits in KiB for the daemon's growth and total. crates/flows/examples/scale allows 60 MB for
+# Limits in KiB for the daemon's growth and total. crates/gateway/examples/scale allows 60 MB for
 # 100,000 connections, so a fifth for these; measured: 8,200. The total includes a full ring of
 # alerts.
 GROWTH_LIMIT=12000

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! A dump recorded from Linux 6.18, with as many kinds of entries as loopback allows. Made with
-//! `cargo run -p flows --example scale -- fixture tests/data/kinds.nl`.
+//! `cargo run -p gateway --features lab --example scale -- fixture tests/data/kinds.nl`.
 
 use std::sync::LazyLock;
 

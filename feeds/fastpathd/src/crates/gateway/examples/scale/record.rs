@@ -10,8 +10,10 @@ use std::time::Duration;
 use rustix::net::{AddressFamily, SendFlags, SocketFlags, SocketType, ipproto};
 
 use crate::Failure;
-use crate::conntrack::{dump_to, enter_namespace};
+use crate::conntrack::{Listener, dump_to, enter_namespace, flush};
 
+/// Room for the events of a flush, in bytes.
+pub(crate) const FLUSH_BUFFER: usize = 512 * 1024 * 1024;
 const SERVERS: usize = 250;
 /// One in this many connections is TCP.
 const TCP_SHARE: usize = 20;
@@ -31,9 +33,11 @@ pub(crate) fn impossible() -> Option<String> {
     ["ip", "nft"].iter().find(|p| !found(p)).map(|p| format!("{p} is not installed"))
 }
 
-/// Records `size` connections: UDP and TCP, IPv4 and IPv6, some of them with NAT.
-pub(crate) fn many(size: usize, file: &Path) -> Result<(), Failure> {
+/// Records `size` connections: UDP and TCP, IPv4 and IPv6, some of them with NAT. With `events`,
+/// also records the events of their begin and end in this file.
+pub(crate) fn many(size: usize, file: &Path, events: Option<&Path>) -> Result<(), Failure> {
     enter_namespace()?;
+    let mut listener = events.map(|_| Listener::open(FLUSH_BUFFER)).transpose()?;
     let servers = (0..SERVERS).map(Server::bind).collect::<Result<Vec<_>, _>>()?;
     let mut open = Vec::new();
     let mut made = 0;
@@ -45,6 +49,13 @@ pub(crate) fn many(size: usize, file: &Path) -> Result<(), Failure> {
                 drop(open);
                 let bytes = dump_to(file)?;
                 eprintln!("{size} entries, {bytes} bytes");
+                if let (Some(file), Some(listener)) = (events, &mut listener) {
+                    flush()?;
+                    if !listener.drain()? {
+                        return Err("events were lost".into());
+                    }
+                    std::fs::write(file, &listener.events)?;
+                }
                 return Ok(());
             }
             if i % TCP_SHARE == 2 && !server.address.is_ipv6() {
@@ -57,6 +68,11 @@ pub(crate) fn many(size: usize, file: &Path) -> Result<(), Failure> {
                 server.converse(if server.address.is_ipv6() { &v6 } else { &v4 })?;
             }
             made += 1;
+            if let Some(listener) = &mut listener
+                && !listener.drain()?
+            {
+                return Err("events were lost".into());
+            }
         }
     }
     Ok(())

@@ -1,14 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! Benchmark of the flow table on recorded dumps of 10,000, 100,000 and 200,000 conntrack entries.
 //!
-//! `cargo run --release -p flows --example scale` records missing dumps (needs root and conntrack),
-//! measures, and exits with 1 if a limit of `limits.rs` is exceeded. `… scale fixture FILE` records
-//! the fixture of the tests.
+//! `cargo run --release -p gateway --features lab --example scale` records missing dumps (needs
+//! root and conntrack), measures, and exits with 1 if a limit of `limits.rs` is exceeded. `… scale
+//! fixture FILE` records the fixture of the tests. `… scale bench` measures the daemon's core with
+//! up to a million connections, without limits (`million.rs`).
 
 mod conntrack;
+mod copies;
+mod kernel;
 mod limits;
+mod maps;
 mod measure;
+mod million;
 mod record;
+mod router;
 mod yardstick;
 
 use std::path::{Path, PathBuf};
@@ -28,11 +34,20 @@ fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
     let done = match words[..] {
-        ["record", size, file] => record_many(size, Path::new(file)),
+        ["record", size, file] => record_many(size, Path::new(file), None),
+        ["record", size, file, events] => {
+            record_many(size, Path::new(file), Some(Path::new(events)))
+        }
+        ["bench", ref sizes @ ..] => million::all(&folder(), sizes).map(|()| ExitCode::SUCCESS),
+        ["kernel"] => kernel::measure().map(|()| ExitCode::SUCCESS),
+        ["core", kind, copies, dump, events] => {
+            million::one(kind, copies, Path::new(dump), Path::new(events))
+                .map(|()| ExitCode::SUCCESS)
+        }
         ["fixture", file] => record::fixture(Path::new(file)).map(|()| ExitCode::SUCCESS),
         ["measure", file] => measure_one(Path::new(file)),
         [] => all(&folder()),
-        _ => Err("usage: scale | scale fixture FILE | scale measure FILE".into()),
+        _ => Err("usage: scale [bench [N…] | fixture FILE | measure FILE]".into()),
     };
     done.unwrap_or_else(|error| {
         eprintln!("scale: {error}");
@@ -46,8 +61,8 @@ fn folder() -> PathBuf {
     std::env::var_os("SCALE_DIR").map_or(repository, PathBuf::from)
 }
 
-fn record_many(size: &str, file: &Path) -> Result<ExitCode, Failure> {
-    record::many(size.parse()?, file)?;
+fn record_many(size: &str, file: &Path, events: Option<&Path>) -> Result<ExitCode, Failure> {
+    record::many(size.parse()?, file, events)?;
     Ok(ExitCode::SUCCESS)
 }
 

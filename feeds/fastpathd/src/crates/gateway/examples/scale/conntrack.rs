@@ -7,9 +7,15 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 use netlink::{Client, Protocol};
+use rustix::fd::OwnedFd;
+use rustix::net::netlink::{NETFILTER, SocketAddrNetlink};
+use rustix::net::{AddressFamily, RecvFlags, SocketFlags, SocketType, sockopt};
 use rustix::thread::UnshareFlags;
 
 use crate::Failure;
+
+/// `NFNL_SUBSYS_CTNETLINK << 8 | IPCTNL_MSG_CT_GET`.
+pub(crate) const CT_GET: u16 = 1 << 8 | 1;
 
 /// Local routes: every address in these prefixes belongs to the namespace.
 const ROUTES: [&str; 8] = [
@@ -83,11 +89,54 @@ fn run(program: &str, arguments: &[&str], input: &str) -> Result<(), Failure> {
     }
 }
 
+/// Socket that records conntrack's events.
+pub(crate) struct Listener {
+    socket: OwnedFd,
+    pub(crate) events: Vec<u8>,
+}
+
+impl Listener {
+    /// Listens to `NFNLGRP_CONNTRACK_NEW`, `_UPDATE` and `_DESTROY`.
+    pub(crate) fn open(buffer: usize) -> Result<Self, Failure> {
+        const GROUPS: u32 = 0b111;
+        let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
+        let socket = rustix::net::socket_with(
+            AddressFamily::NETLINK,
+            SocketType::RAW,
+            flags,
+            Some(NETFILTER),
+        )?;
+        sockopt::set_socket_recv_buffer_size_force(&socket, buffer)?;
+        rustix::net::bind(&socket, &SocketAddrNetlink::new(0, GROUPS))?;
+        Ok(Self { socket, events: Vec::new() })
+    }
+
+    /// Records the queued events. Returns false if the kernel has dropped some.
+    pub(crate) fn drain(&mut self) -> Result<bool, Failure> {
+        let mut buffer = [0; 4096];
+        let mut complete = true;
+        loop {
+            match rustix::net::recv(&self.socket, &mut buffer[..], RecvFlags::empty()) {
+                Ok((_, length)) => self.events.extend(&buffer[..length]),
+                Err(rustix::io::Errno::AGAIN) => return Ok(complete),
+                Err(rustix::io::Errno::NOBUFS) => complete = false,
+                Err(error) => return Err(error.into()),
+            }
+        }
+    }
+}
+
+/// Ends all connections of the namespace.
+pub(crate) fn flush() -> Result<(), Failure> {
+    /// `NFNL_SUBSYS_CTNETLINK << 8 | IPCTNL_MSG_CT_DELETE`.
+    const DELETE: u16 = 1 << 8 | 2;
+    Client::open(Protocol::Netfilter)?.request(DELETE, &[0; 4])?;
+    Ok(())
+}
+
 /// Writes the conntrack table as netlink messages to `file` and returns its size in bytes.
 pub(crate) fn dump_to(file: &Path) -> Result<u64, Failure> {
-    /// `NFNL_SUBSYS_CTNETLINK << 8 | IPCTNL_MSG_CT_GET`.
-    const GET: u16 = 1 << 8 | 1;
-    let table = Client::open(Protocol::Netfilter)?.dump(GET, &[0; 4])?;
+    let table = Client::open(Protocol::Netfilter)?.dump(CT_GET, &[0; 4])?;
     let partial = file.with_extension("partial");
     std::fs::write(&partial, &table)?;
     std::fs::rename(&partial, file)?;

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! Measures CPU time and peak memory of the flow table on a recorded dump.
 
-use std::fs::File;
-use std::io::Read;
 use std::net::{IpAddr, SocketAddr};
 use std::path::Path;
 use std::rc::Rc;
@@ -13,10 +11,9 @@ use flows::{EngineState, FlowTable, FlowsQuery, InspectionState, Network, Now, S
 use model::{Action, Connection, DevicePolicy, Engine, Gate, NextHop, Routing, TrafficTypes};
 use serde_json::{Value, json};
 
+use crate::copies::{batch_len, batches};
 use crate::{Failure, yardstick};
 
-/// Bytes per batch, like a datagram of a netlink dump.
-const BATCH: usize = 32 * 1024;
 /// Runs per measurement. The shortest run counts, because other load only adds time.
 const RUNS: usize = 9;
 
@@ -85,7 +82,7 @@ pub(crate) fn measure(file: &Path) -> Result<Figures, Failure> {
         refresh_from(file, &mut table, clock.tick(), &net)?;
         page_of(&table, &pages()[0], clock.tick())?;
     }
-    let memory = peak_mb()?;
+    let memory = memory_mb("VmHWM:")?;
     let dump = std::fs::read(file)?;
     let mut figures = Figures { flows: count(table.len()), memory, ..Figures::default() };
     figures.refresh = best(|| refresh(&dump, &mut table, clock.tick(), &net));
@@ -144,7 +141,7 @@ fn find(dump: &[u8], table: &FlowTable) -> f64 {
     })
 }
 
-fn pages() -> Vec<Value> {
+pub(crate) fn pages() -> Vec<Value> {
     vec![
         json!({ "limit": 200 }),
         json!({ "limit": 200, "sort": "bytes", "filter": { "text": "10.10.1" } }),
@@ -215,20 +212,12 @@ fn refresh_from(
     now: Now,
     net: &SampleNetwork,
 ) -> Result<(), Failure> {
-    let mut file = File::open(file)?;
-    let mut buffer = Vec::new();
     let mut batch = Vec::new();
     table.dump_begin(now);
-    loop {
-        let wanted = 2 * BATCH - buffer.len();
-        Read::by_ref(&mut file).take(wanted as u64).read_to_end(&mut buffer)?;
-        if buffer.is_empty() {
-            break;
-        }
-        let len = batch_len(&buffer);
-        merge(&buffer[..len], &mut batch, table, now, net);
-        buffer.drain(..len);
-    }
+    batches(file, |bytes| {
+        merge(bytes, &mut batch, table, now, net);
+        Ok(())
+    })?;
     table.dump_end(now, true);
     Ok(())
 }
@@ -247,19 +236,6 @@ fn merge(
     }
 }
 
-/// Returns the length of the complete messages that fit into a batch, at least one message.
-fn batch_len(bytes: &[u8]) -> usize {
-    let mut len = 0;
-    for message in netlink::messages(bytes) {
-        let next = len + (netlink::HEADER + message.payload.len()).next_multiple_of(4);
-        if len > 0 && next > BATCH {
-            break;
-        }
-        len = next;
-    }
-    if len == 0 { bytes.len() } else { len.min(bytes.len()) }
-}
-
 /// Returns the shortest of [`RUNS`] runs in milliseconds of thread CPU time.
 fn best(mut run: impl FnMut()) -> f64 {
     let time = |_| {
@@ -270,18 +246,19 @@ fn best(mut run: impl FnMut()) -> f64 {
     (0..RUNS).map(time).fold(f64::INFINITY, f64::min)
 }
 
-fn cpu_time() -> Duration {
+pub(crate) fn cpu_time() -> Duration {
     let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
     Duration::try_from(time).unwrap_or_default()
 }
 
-fn count(flows: usize) -> f64 {
+pub(crate) fn count(flows: usize) -> f64 {
     u32::try_from(flows).map_or(f64::NAN, f64::from)
 }
 
-fn peak_mb() -> Result<f64, Failure> {
+/// Returns a field of this process' status, such as `VmHWM:`.
+pub(crate) fn memory_mb(name: &str) -> Result<f64, Failure> {
     let status = std::fs::read_to_string("/proc/self/status")?;
-    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+    let line = status.lines().find_map(|line| line.strip_prefix(name));
     let kb: f64 = line.and_then(|line| line.trim().strip_suffix(" kB")).unwrap_or("?").parse()?;
     Ok(kb / 1024.0)
 }
