@@ -9,9 +9,12 @@
 
 always void count_exit(int out, __u32 ifindex)
 {
-	__u32 port = likely(ifindex < EXIT_PORTS) ? ifindex : 0;
-	struct exits *n = bpf_map_lookup_elem(&exits, &port);
+	struct exits *n = bpf_map_lookup_elem(&exits, &ifindex);
 
+	if (unlikely(!n)) {
+		ifindex = 0;
+		n = bpf_map_lookup_elem(&exits, &ifindex);
+	}
 	if (!n)
 		return;
 	n->seen++;

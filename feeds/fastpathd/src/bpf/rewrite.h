@@ -5,9 +5,6 @@
 
 #include "parse.h"
 
-/* UDP sends a computed checksum of 0 as 0xffff, because 0 means "no checksum" (RFC 768). */
-#define MANGLED_0 0xffff
-
 /*
  * Updates a checksum (RFC 1624, equation 3). `delta` is the folded sum of the complemented old and
  * the new 16-bit words, so the result needs only one fold.
@@ -19,10 +16,15 @@ always __u16 updated_check(__u16 check, __u16 delta)
 	return ~(sum + (sum >> 16));
 }
 
+/*
+ * UDP sends a computed checksum of 0 as 0xffff, because 0 means "no checksum" (RFC 768). Equation 2
+ * of RFC 1624 never changes another checksum to 0.
+ */
 always __u16 updated_l4_check(__u8 l4, __u16 check, __u16 delta)
 {
-	check = updated_check(check, delta);
-	return unlikely(!check) && l4 == IPPROTO_UDP ? MANGLED_0 : check;
+	__u32 sum = check + (delta ^ 0xffff);
+
+	return l4 == IPPROTO_UDP ? sum + (sum >> 16) : updated_check(check, delta);
 }
 
 always void rewrite4(void *at, const struct entry4 *to)

@@ -3,7 +3,7 @@
 #ifndef FASTPATH_TC_H
 #define FASTPATH_TC_H
 
-/* Result for a forwarded packet: SENT plus the egress ifindex. */
+/* Result for a packet that the kernel sends when the program ends. */
 #define SENT OUT_NUMBER
 
 always int is_verified(struct __sk_buff *skb)
@@ -137,6 +137,14 @@ always int push_tags(struct __sk_buff *skb, const struct entry *to)
 	return !bpf_skb_vlan_push(skb, to->outer_proto, to->outer_tci);
 }
 
+/* Counts a packet and sends it when the program ends. */
+always int redirect(const struct __sk_buff *skb, const struct entry *to)
+{
+	count_exit(OUT_FORWARDED, skb->ifindex);
+	bpf_redirect(to->ifindex, 0);
+	return SENT;
+}
+
 always int tc_send(struct __sk_buff *skb, struct packet *p, struct entry *to)
 {
 	void *data, *end;
@@ -151,7 +159,7 @@ always int tc_send(struct __sk_buff *skb, struct packet *p, struct entry *to)
 		leave(OUT_NO_ROOM);
 	if (!push_tags(skb, to))
 		leave(OUT_NO_ROOM);
-	return SENT + (int)to->ifindex;
+	return redirect(skb, to);
 }
 
 /* Returns the length of the largest IP packet after segmentation. */
@@ -243,6 +251,26 @@ static __noinline int forward4(struct __sk_buff *skb, struct packet *p, struct e
 	return tc_send(skb, p, &to->e);
 }
 
+always int is_plain(const struct packet *p)
+{
+	return p->l2_len == ETH_HLEN && !p->encap.outer;
+}
+
+/* Replaces the ingress header by one that is Ethernet only. */
+always int send_plain(struct __sk_buff *skb, const struct packet *p, const struct entry *to)
+{
+	void *data, *end;
+
+	if (p->l2_len != ETH_HLEN ? !shrink_to_ethernet(skb, p) : bpf_skb_vlan_pop(skb))
+		leave(OUT_NO_ROOM);
+	data = (void *)(long)skb->data;
+	end = (void *)(long)skb->data_end;
+	if (data + ETH_HLEN > end)
+		leave(OUT_NO_ROOM);
+	put_ethernet(data, to->header);
+	return redirect(skb, to);
+}
+
 always int tc4(struct __sk_buff *skb, struct packet *p)
 {
 	void *data = (void *)(long)skb->data, *end = (void *)(long)skb->data_end;
@@ -277,11 +305,12 @@ always int tc4(struct __sk_buff *skb, struct packet *p)
 	count_skb(skb, p, &to->e, headers, now);
 	note_position(&to->e, p, l4);
 	if (p->known && likely(to->e.flags & FLOW_PLAIN)) {
-		put_ethernet(data, to->e.header);
+		if (is_plain(p))
+			put_ethernet(data, to->e.header);
 		rewrite4(at, to);
 		if (!translate4_tc(skb, p, to, at, l4, l4 + check_at(p->l4)))
 			leave(OUT_NO_ROOM);
-		return SENT + (int)to->e.ifindex;
+		return is_plain(p) ? redirect(skb, &to->e) : send_plain(skb, p, &to->e);
 	}
 	/* Pass a copy: taking the address of `p` would spill its fields to the stack. */
 	rest = forward_fields(p);
@@ -335,12 +364,13 @@ always int tc6(struct __sk_buff *skb, struct packet *p)
 	count_skb(skb, p, &to->e, headers, now);
 	note_position(&to->e, p, l4);
 	if (p->known && likely(to->e.flags & FLOW_PLAIN)) {
-		put_ethernet(data, to->e.header);
+		if (is_plain(p))
+			put_ethernet(data, to->e.header);
 		rewrite6(at);
 		if (!translate6_tc(skb, p, to, at, l4, l4 + check_at(p->l4)))
 			leave(OUT_NO_ROOM);
 		update_sum6(skb, p, &to->e);
-		return SENT + (int)to->e.ifindex;
+		return is_plain(p) ? redirect(skb, &to->e) : send_plain(skb, p, &to->e);
 	}
 	/* Pass a copy: taking the address of `p` would spill its fields to the stack. */
 	rest = forward_fields(p);
@@ -366,20 +396,64 @@ always int tc_flow(struct __sk_buff *skb, struct packet *p)
 	return OUT_NOT_IP;
 }
 
+always int tc_known(struct __sk_buff *skb, const void *data, struct packet *p, __be16 type)
+{
+	const struct iphdr *ip4 = data + p->l2_len;
+	const struct ipv6hdr *ip6 = data + p->l2_len;
+
+	if (type == bpf_htons(ETH_P_IP)) {
+		p->proto = bpf_htons(ETH_P_IP);
+		if (ip4->protocol == IPPROTO_TCP) {
+			p->l4 = IPPROTO_TCP;
+			return tc4(skb, p);
+		}
+		if (ip4->protocol == IPPROTO_UDP) {
+			p->l4 = IPPROTO_UDP;
+			return tc4(skb, p);
+		}
+	} else if (type == bpf_htons(ETH_P_IPV6)) {
+		p->proto = bpf_htons(ETH_P_IPV6);
+		if (ip6->nexthdr == IPPROTO_TCP) {
+			p->l4 = IPPROTO_TCP;
+			return tc6(skb, p);
+		}
+		if (ip6->nexthdr == IPPROTO_UDP) {
+			p->l4 = IPPROTO_UDP;
+			return tc6(skb, p);
+		}
+	}
+	return OUT_NOT_IP;
+}
+
 /*
- * Fast copy of tc_any() for untagged packets with contiguous headers. Check the result with
- * needs_full_parse().
+ * Fast copy of tc_any() for packets with contiguous headers, and with PPPoE or a tag in the
+ * metadata at most. Check the result with needs_full_parse().
  */
-always int tc_plain(struct __sk_buff *skb)
+always int tc_common(struct __sk_buff *skb)
 {
 	void *data = (void *)(long)skb->data, *end = (void *)(long)skb->data_end;
 	struct packet p = { .pppoe_payload = 0xffff };
+	__be16 type;
 
-	/* Some kernels keep the vlan_proto of a removed tag; tc_any() handles such packets. */
-	if (skb->vlan_proto || skb->gso_size || !is_common(data, end) ||
-	    !known_at(data, end, &p, ETH_HLEN, type_at(data, ETH_HLEN - 2)))
+	if (skb->gso_size || !is_common(data, end))
 		return OUT_MALFORMED;
-	return tc_flow(skb, &p);
+	type = type_at(data, ETH_HLEN - 2);
+	/* Some kernels keep the vlan_proto of a removed tag. */
+	if (likely(!skb->vlan_proto) && type != bpf_htons(ETH_P_PPP_SES)) {
+		known_at(data, end, &p, ETH_HLEN);
+		return tc_known(skb, data, &p, type);
+	}
+	if (skb->vlan_present)
+		note_tag(&p, bpf_htons(skb->vlan_tci), skb->vlan_proto);
+	if (type != bpf_htons(ETH_P_PPP_SES)) {
+		known_at(data, end, &p, ETH_HLEN);
+		return tc_known(skb, data, &p, type);
+	}
+	p.l2_len = ETH_HLEN;
+	if (parse_pppoe(data, end, &p, &type) != IS_FLOW ||
+	    !known_at(data, end, &p, ETH_HLEN + PPPOE_LEN))
+		return OUT_MALFORMED;
+	return tc_known(skb, data, &p, type);
 }
 
 always int tc_any(struct __sk_buff *skb)
@@ -394,24 +468,19 @@ always int tc_any(struct __sk_buff *skb)
 	return out == IS_FLOW ? tc_flow(skb, &p) : out;
 }
 
-always int tc_redirect(const struct __sk_buff *skb, int out)
-{
-	count_exit(OUT_FORWARDED, skb->ifindex);
-	return bpf_redirect(out - SENT, 0);
-}
-
 SEC("classifier")
 int fastpath_tc(struct __sk_buff *skb)
 {
-	int out = tc_plain(skb);
+	int out = tc_common(skb);
 
-	/* Check common packets separately, so that they skip the second comparison. */
-	if (likely(out > SENT))
-		return tc_redirect(skb, out);
+	if (likely(out == SENT))
+		return TC_ACT_REDIRECT;
 	if (needs_full_parse(out)) {
 		out = tc_any(skb);
-		if (out > SENT)
-			return tc_redirect(skb, out);
+		if (out == SENT)
+			return TC_ACT_REDIRECT;
+	} else {
+		out = common_exit((void *)(long)skb->data, (void *)(long)skb->data_end, out);
 	}
 	count_exit(out, skb->ifindex);
 	/* TC_ACT_OK would skip later programs at this hook, such as policers or an ifb. */

@@ -68,6 +68,10 @@ always int xdp4(struct xdp_md *ctx, struct packet *p, __u32 frame)
 	}
 	count_flow(&to->e, now, 1, p->length);
 	note_position(&to->e, p, l4);
+	if (p->known && p->l2_len == ETH_HLEN && likely(to->e.flags & FLOW_PLAIN)) {
+		put_ethernet(data, to->e.header);
+		return OUT_FORWARDED;
+	}
 	out = xdp_send(ctx, p, &to->e);
 	return out == IS_FLOW ? OUT_FORWARDED : out;
 }
@@ -107,6 +111,10 @@ always int xdp6(struct xdp_md *ctx, struct packet *p, __u32 frame)
 	}
 	count_flow(&to->e, now, 1, p->length);
 	note_position(&to->e, p, l4);
+	if (p->known && p->l2_len == ETH_HLEN && likely(to->e.flags & FLOW_PLAIN)) {
+		put_ethernet(data, to->e.header);
+		return OUT_FORWARDED;
+	}
 	out = xdp_send(ctx, p, &to->e);
 	return out == IS_FLOW ? OUT_FORWARDED : out;
 }
@@ -136,10 +144,32 @@ always int xdp_flow(struct xdp_md *ctx, struct packet *p, __u32 frame)
 always int xdp_known(struct xdp_md *ctx, struct packet *p, __u32 at, __be16 type)
 {
 	void *data = (void *)(long)ctx->data, *end = (void *)(long)ctx->data_end;
+	const struct iphdr *ip4 = data + at;
+	const struct ipv6hdr *ip6 = data + at;
+	__u32 frame = (__u32)((long)end - (long)data);
 
-	if (!known_at(data, end, p, at, type))
+	if (!known_at(data, end, p, at))
 		return OUT_MALFORMED;
-	return xdp_flow(ctx, p, (__u32)((long)end - (long)data));
+	if (type == bpf_htons(ETH_P_IP)) {
+		if (ip4->protocol == IPPROTO_TCP) {
+			p->l4 = IPPROTO_TCP;
+			return xdp4(ctx, p, frame);
+		}
+		if (ip4->protocol == IPPROTO_UDP) {
+			p->l4 = IPPROTO_UDP;
+			return xdp4(ctx, p, frame);
+		}
+	} else if (type == bpf_htons(ETH_P_IPV6)) {
+		if (ip6->nexthdr == IPPROTO_TCP) {
+			p->l4 = IPPROTO_TCP;
+			return xdp6(ctx, p, frame);
+		}
+		if (ip6->nexthdr == IPPROTO_UDP) {
+			p->l4 = IPPROTO_UDP;
+			return xdp6(ctx, p, frame);
+		}
+	}
+	return OUT_NOT_IP;
 }
 
 always int xdp_session(struct xdp_md *ctx, struct packet *p, __u32 at)
@@ -188,8 +218,12 @@ int fastpath_xdp(struct xdp_md *ctx)
 {
 	int out = xdp_common(ctx);
 
-	if (needs_full_parse(out))
-		out = xdp_any(ctx);
+	if (unlikely(out != OUT_FORWARDED)) {
+		if (needs_full_parse(out))
+			out = xdp_any(ctx);
+		else
+			out = common_exit((void *)(long)ctx->data, (void *)(long)ctx->data_end, out);
+	}
 	count_exit(out, ctx->ingress_ifindex);
 	return xdp_verdict(out);
 }
