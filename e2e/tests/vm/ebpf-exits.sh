@@ -61,7 +61,7 @@ unaccounted() {
         bpftool -j map dump pinned /sys/fs/bpf/fastpath/exits
         cat lan1/$rx lan2/$rx lan3/$rx wan/$rx
     done' | jq -s '[range(0; length; 9) as $i | select(.[$i:$i + 4] == .[$i + 5:$i + 9])
-        | (.[$i:$i + 4] | add) - ([.[$i + 4][].formatted.values[].value.seen] | add)]
+        | (.[$i:$i + 4] | add) - ([.[$i + 4][].formatted.values[].value.out[]] | add)]
         | if . == [] then error("frames arrived during every reading") else . end
         | group_by(.) | max_by(length) | .[0]'
 }

@@ -14,8 +14,9 @@ carried_of() {
     {
         conntrack_of "$1" | grep -oE '(packets|bytes)=[0-9]+' | cut -d = -f 2 | xargs
         gw bpftool -j map dump pinned /sys/fs/bpf/fastpath/flows4 | jq -r "[.[].formatted] |
-            ([.[] | select(.key.sport == $swapped)] + [.[] | select(.key.dport == $swapped)]) |
-            map(.value.e | \"\(.packets) \(.bytes)\") | join(\" \")"
+            map(.value) | ([.[] | select(.key.sport == $swapped)] +
+                [.[] | select(.key.dport == $swapped)]) |
+            map(.e | \"\(.packets) \(.bytes)\") | join(\" \")"
     } | awk '{ for (i = 1; i <= 4; i++) sum[i] += $i } END { print sum[1], sum[2], sum[3], sum[4] }'
 }
 

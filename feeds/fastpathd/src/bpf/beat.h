@@ -26,8 +26,8 @@ always int start4(struct __sk_buff *skb)
 
 	if (bpf_skb_load_bytes(skb, 0, keys, sizeof(keys)))
 		return 0;
-	one = bpf_map_lookup_elem(&flows4, &keys[0]);
-	other = bpf_map_lookup_elem(&flows4, &keys[1]);
+	one = find4(&keys[0]);
+	other = find4(&keys[1]);
 	return one && other && start(&one->e, &other->e);
 }
 
@@ -38,8 +38,8 @@ always int start6(struct __sk_buff *skb)
 
 	if (bpf_skb_load_bytes(skb, 0, keys, sizeof(keys)))
 		return 0;
-	one = bpf_map_lookup_elem(&flows6, &keys[0]);
-	other = bpf_map_lookup_elem(&flows6, &keys[1]);
+	one = find6(&keys[0]);
+	other = find6(&keys[1]);
 	return one && other && start(&one->e, &other->e);
 }
 
@@ -54,6 +54,8 @@ int fastpath_beat(struct __sk_buff *skb)
 
 	if (!skb->mark)
 		return skb->len == 2 * sizeof(struct key4) ? start4(skb) : start6(skb);
+	if (!control.secret)
+		control.secret = (__u64)bpf_get_prandom_u32() << 32 | bpf_get_prandom_u32() | 1;
 	control.layout = LAYOUT;
 	control.now = now;
 	control.alive_until = now + skb->mark;

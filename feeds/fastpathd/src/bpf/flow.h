@@ -15,11 +15,34 @@ always void count_exit(int out, __u32 ifindex)
 		ifindex = 0;
 		n = bpf_map_lookup_elem(&exits, &ifindex);
 	}
-	if (!n)
-		return;
-	n->seen++;
-	if (out >= 0 && out < OUT_NUMBER)
+	if (n && out >= 0 && out < OUT_NUMBER)
 		n->out[out]++;
+}
+
+always int is_same(const void *one, const void *other, unsigned size)
+{
+	const __u64 *a = one, *b = other;
+
+	for (unsigned i = 0; i < size / sizeof(*a); i++)
+		if (unlikely(a[i] != b[i]))
+			return 0;
+	return 1;
+}
+
+always struct entry4 *find4(const struct key4 *key)
+{
+	__u64 hash = flow_hash(key, sizeof(*key), control.secret);
+	struct entry4 *to = bpf_map_lookup_elem(&flows4, &hash);
+
+	return likely(to) && is_same(key, &to->key, sizeof(*key)) ? to : 0;
+}
+
+always struct entry6 *find6(const struct key6 *key)
+{
+	__u64 hash = flow_hash(key, sizeof(*key), control.secret);
+	struct entry6 *to = bpf_map_lookup_elem(&flows6, &hash);
+
+	return likely(to) && is_same(key, &to->key, sizeof(*key)) ? to : 0;
 }
 
 /* Without a heartbeat, entries are stale: nothing updates them when routes change. */
@@ -85,10 +108,10 @@ always int is_genuine(const struct packet *p, const void *l4, const struct entry
 always int end_flow(struct entry *to, struct entry *other, const struct packet *p, const void *l4,
 	       __u64 now)
 {
-	__u16 how = ENDED_RESTARTED;
+	__u8 how = ENDED_RESTARTED;
 
 	if (p->tcp_flags & (TCP_FIN | TCP_RST)) {
-		if (!to->state && !is_stale(now) && !is_genuine(p, l4, other))
+		if (!to->waiting && !to->ended && !is_stale(now) && !is_genuine(p, l4, other))
 			return 0;
 		if (!to->waiting)
 			how = ENDED_CLOSING;
@@ -112,7 +135,7 @@ always int end4(const struct key4 *key, struct entry4 *to, const struct packet *
 		.proto = key->proto,
 		.port = to->e.back_port,
 	};
-	struct entry4 *other = bpf_map_lookup_elem(&flows4, &back);
+	struct entry4 *other = find4(&back);
 
 	return end_flow(&to->e, other ? &other->e : 0, p, l4, now);
 }
@@ -132,7 +155,7 @@ always int end6(const struct key6 *key, struct entry6 *to, const struct packet *
 
 	__builtin_memcpy(back.src, to->dst, sizeof(back.src));
 	__builtin_memcpy(back.dst, to->src, sizeof(back.dst));
-	other = bpf_map_lookup_elem(&flows6, &back);
+	other = find6(&back);
 	return end_flow(&to->e, other ? &other->e : 0, p, l4, now);
 }
 
@@ -155,10 +178,20 @@ always int special_exit(const struct entry *to, const struct packet *p, const __
 	/* Record FIN and RST of stale entries, too: the daemon may return before the next SYN. */
 	if (p->tcp_flags & (TCP_SYN | TCP_FIN | TCP_RST) || to->ended)
 		return OUT_TCP;
-	if (to->state || at[1] & SERVICE_BITS)
+	if (to->waiting || at[1] & SERVICE_BITS)
 		return OUT_UNKNOWN;
 	return IS_FLOW;
 }
+
+/* Mask of `word` in an entry. */
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+#define WORD(waiting, ended, flags) ((waiting) | (ended) << 8 | (flags) << 16)
+#else
+#define WORD(waiting, ended, flags) ((__u32)(waiting) << 24 | (ended) << 16 | (flags) << 8)
+#endif
+#define SPECIAL WORD(0xff, 0xff, FLOW_DROP | FLOW_BEST_EFFORT)
+#define PLAIN WORD(0, 0, FLOW_PLAIN)
+#define NAT WORD(0, 0, FLOW_NAT)
 
 /* Returns IS_FLOW or the packet's exit. `max_len` is the largest IP packet after segmentation. */
 always int may_forward(const struct entry *to, const struct packet *p, const __u8 *at,
@@ -166,8 +199,7 @@ always int may_forward(const struct entry *to, const struct packet *p, const __u
 {
 	int out;
 
-	if (unlikely((to->flags & (FLOW_DROP | FLOW_BEST_EFFORT)) | to->state |
-		     (p->tcp_flags & (TCP_SYN | TCP_FIN | TCP_RST)))) {
+	if (unlikely(to->word & SPECIAL || p->tcp_flags & (TCP_SYN | TCP_FIN | TCP_RST))) {
 		out = special_exit(to, p, at, now);
 		if (out != IS_FLOW)
 			return out;
@@ -177,6 +209,16 @@ always int may_forward(const struct entry *to, const struct packet *p, const __u
 	if (unlikely(max_len > to->mtu))
 		leave(OUT_MTU);
 	return IS_FLOW;
+}
+
+/*
+ * Returns whether a packet without GRO may be forwarded, if its entry has no SPECIAL bit. Otherwise
+ * the full parser finds the exit.
+ */
+always int may_forward_common(const struct entry *to, const struct packet *p, __u64 now)
+{
+	return !(p->tcp_flags & (TCP_SYN | TCP_FIN | TCP_RST)) && likely(!is_stale(now)) &&
+	       likely(p->length <= to->mtu);
 }
 
 always int is_end(int out, const struct packet *p)

@@ -13,7 +13,7 @@ struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, 65536);
 	__uint(map_flags, BPF_F_NO_PREALLOC);
-	__type(key, struct key4);
+	__type(key, __u64);
 	__type(value, struct entry4);
 } flows4 SEC(".maps");
 
@@ -21,7 +21,7 @@ struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, 65536);
 	__uint(map_flags, BPF_F_NO_PREALLOC);
-	__type(key, struct key6);
+	__type(key, __u64);
 	__type(value, struct entry6);
 } flows6 SEC(".maps");
 

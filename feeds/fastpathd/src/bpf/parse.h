@@ -268,7 +268,21 @@ always int known_at(void *data, void *end, struct packet *p, __u32 at)
  */
 always int common_exit(const void *data, const void *end, int out)
 {
+	/* This frame already has its egress header. */
+	if (out == OUT_NO_ROOM)
+		return out;
 	return data + 1 <= end && *(__u8 *)data & 1 ? OUT_MULTICAST : out;
+}
+
+/* Compares with IPv4 first. The probability keeps the compiler from taking IPv6 for rare. */
+always int is_ip4(__be16 type)
+{
+	return __builtin_expect_with_probability(type == bpf_htons(ETH_P_IP), 1, 0.6);
+}
+
+always int is_ip(__be16 type)
+{
+	return is_ip4(type) || type == bpf_htons(ETH_P_IPV6);
 }
 
 always __be16 type_at(void *data, __u32 at)

@@ -3,6 +3,8 @@
 #ifndef FASTPATH_TC_H
 #define FASTPATH_TC_H
 
+#include "resize.h"
+
 /* Result for a packet that the kernel sends when the program ends. */
 #define SENT OUT_NUMBER
 
@@ -64,77 +66,6 @@ always void update_sum6(struct __sk_buff *skb, const struct packet *p, const str
 	if (p->verified)
 		return;
 	bpf_csum_update(skb, (__u32)to->address_delta + bpf_htons(0xfffe));
-}
-
-/*
- * Sets skb->protocol from IP to PPPoE, so that the kernel completes partial checksums for devices
- * that do not support them in PPPoE. Pushing and popping tags reads the protocol from the packet.
- */
-always int set_pppoe_protocol(struct __sk_buff *skb)
-{
-	__be16 any = bpf_htons(ETH_P_8021Q);
-
-	return !bpf_skb_vlan_push(skb, any, 1) && !bpf_skb_vlan_push(skb, any, 1) &&
-	       !bpf_skb_vlan_pop(skb) && !bpf_skb_vlan_pop(skb);
-}
-
-/*
- * Removes PPPoE or a switch tag. bpf_skb_adjust_room() accepts only IP packets, so first set
- * skb->protocol to IP: pushing and popping a tag reads the protocol from the packet.
- */
-always int shrink_to_ethernet(struct __sk_buff *skb, const struct packet *p)
-{
-	void *data, *end;
-	__be16 *type;
-
-	/* The first push writes the metadata; the second one moves that tag into the packet. */
-	if (!skb->vlan_present && bpf_skb_vlan_push(skb, bpf_htons(ETH_P_8021Q), 1))
-		return 0;
-	if (bpf_skb_vlan_push(skb, bpf_htons(ETH_P_8021Q), 1))
-		return 0;
-	data = (void *)(long)skb->data;
-	end = (void *)(long)skb->data_end;
-	type = data + ETH_HLEN + 2;
-	if ((void *)(type + 1) > end)
-		return 0;
-	*type = p->proto;
-	if (bpf_skb_vlan_pop(skb) || bpf_skb_vlan_pop(skb))
-		return 0;
-	return !bpf_skb_adjust_room(skb, ETH_HLEN - (int)p->l2_len, BPF_ADJ_ROOM_MAC,
-				    BPF_F_ADJ_ROOM_FIXED_GSO | BPF_F_ADJ_ROOM_NO_CSUM_RESET);
-}
-
-/* Removes tags and resizes the packet for the egress header. */
-always int resize_headers(struct __sk_buff *skb, struct packet *p, const struct entry *to)
-{
-	__u32 len = to->header_len;
-
-	if (p->encap.inner && skb->vlan_present) {
-		/* Pop the outer tag; the inner one moves to the metadata and is removed below. */
-		if (bpf_skb_vlan_pop(skb))
-			return 0;
-		p->l2_len -= sizeof(struct vlan_tag);
-	}
-	if (p->l2_len > ETH_HLEN && p->l2_len != len) {
-		if (!shrink_to_ethernet(skb, p))
-			return 0;
-		p->l2_len = ETH_HLEN;
-	} else if (p->encap.outer) {
-		if (bpf_skb_vlan_pop(skb))
-			return 0;
-	}
-	if (len > p->l2_len)
-		return !bpf_skb_change_head(skb, len - p->l2_len, 0);
-	return 1;
-}
-
-always int push_tags(struct __sk_buff *skb, const struct entry *to)
-{
-	if (likely(!to->outer_proto))
-		return 1;
-	if (to->inner_proto && bpf_skb_vlan_push(skb, to->inner_proto, to->inner_tci))
-		return 0;
-	return !bpf_skb_vlan_push(skb, to->outer_proto, to->outer_tci);
 }
 
 /* Counts a packet and sends it when the program ends. */
@@ -200,9 +131,9 @@ always int forged_exit_tc(const struct entry *to, const struct packet *p, __u32 
 
 /* Invalidates all packet pointers. */
 always int translate4_tc(struct __sk_buff *skb, struct packet *p, const struct entry4 *to,
-			 void *at, void *l4, __u16 *check)
+			 __u32 word, void *at, void *l4, __u16 *check)
 {
-	if (to->e.flags & FLOW_NAT) {
+	if (word & NAT) {
 		translate4(at, l4, to);
 		return check_l4_tc(skb, p, &to->e, sizeof(struct iphdr), check);
 	}
@@ -213,9 +144,9 @@ always int translate4_tc(struct __sk_buff *skb, struct packet *p, const struct e
 
 /* Invalidates all packet pointers. */
 always int translate6_tc(struct __sk_buff *skb, struct packet *p, const struct entry6 *to,
-			 void *at, void *l4, __u16 *check)
+			 __u32 word, void *at, void *l4, __u16 *check)
 {
-	if (to->e.flags & FLOW_NAT) {
+	if (word & NAT) {
 		translate6(at, l4, to);
 		return check_l4_tc(skb, p, &to->e, sizeof(struct ipv6hdr), check);
 	}
@@ -246,7 +177,7 @@ static __noinline int forward4(struct __sk_buff *skb, struct packet *p, struct e
 	if (l4 + UDP_LEN > end || (void *)(check + 1) > end)
 		leave(OUT_NO_ROOM);
 	rewrite4(at, to);
-	if (!translate4_tc(skb, p, to, at, l4, check))
+	if (!translate4_tc(skb, p, to, to->e.word, at, l4, check))
 		leave(OUT_NO_ROOM);
 	return tc_send(skb, p, &to->e);
 }
@@ -277,6 +208,7 @@ always int tc4(struct __sk_buff *skb, struct packet *p)
 	struct key4 key = { .ifindex = skb->ifindex, .encap = p->encap, .port = p->port };
 	void *at = data + p->l2_len, *l4 = at + sizeof(struct iphdr);
 	struct packet rest;
+	__u32 word;
 	__u64 now;
 	struct entry4 *to;
 	__u32 headers;
@@ -285,12 +217,33 @@ always int tc4(struct __sk_buff *skb, struct packet *p)
 	if (out != IS_FLOW)
 		return out;
 	key.proto = p->l4;
-	to = bpf_map_lookup_elem(&flows4, &key);
+	to = find4(&key);
 	if (unlikely(!to) || unlikely(!is_own_mac(data, p, &to->e)))
 		leave(OUT_UNKNOWN);
 	if (unlikely(!is_valid_checksum(at)))
 		leave(OUT_MALFORMED);
 	now = bpf_jiffies64();
+	word = to->e.word;
+	if (p->known && likely((word & (SPECIAL | PLAIN)) == PLAIN)) {
+		if (!may_forward_common(&to->e, p, now))
+			return OUT_NOT_IP;
+		count_flow(&to->e, now, 1, p->length);
+		note_position(&to->e, p, l4);
+		if (is_plain(p))
+			put_ethernet(data, to->e.header);
+		rewrite4(at, to);
+		if (!translate4_tc(skb, p, to, word, at, l4, l4 + check_at(p->l4)))
+			leave(OUT_NO_ROOM);
+		return is_plain(p) ? redirect(skb, &to->e) : send_plain(skb, p, &to->e);
+	}
+	if (p->known) {
+		if (word & SPECIAL || !may_forward_common(&to->e, p, now))
+			return OUT_NOT_IP;
+		count_flow(&to->e, now, 1, p->length);
+		note_position(&to->e, p, l4);
+		rest = forward_fields(p);
+		return forward4(skb, &rest, to);
+	}
 	headers = sizeof(struct iphdr) + p->l4_len;
 	out = may_forward_tc(&to->e, p, at, headers, now);
 	if (unlikely(is_end(out, p)) && !end4(&key, to, p, l4, now))
@@ -304,14 +257,6 @@ always int tc4(struct __sk_buff *skb, struct packet *p)
 	}
 	count_skb(skb, p, &to->e, headers, now);
 	note_position(&to->e, p, l4);
-	if (p->known && likely(to->e.flags & FLOW_PLAIN)) {
-		if (is_plain(p))
-			put_ethernet(data, to->e.header);
-		rewrite4(at, to);
-		if (!translate4_tc(skb, p, to, at, l4, l4 + check_at(p->l4)))
-			leave(OUT_NO_ROOM);
-		return is_plain(p) ? redirect(skb, &to->e) : send_plain(skb, p, &to->e);
-	}
 	/* Pass a copy: taking the address of `p` would spill its fields to the stack. */
 	rest = forward_fields(p);
 	return forward4(skb, &rest, to);
@@ -326,7 +271,7 @@ static __noinline int forward6(struct __sk_buff *skb, struct packet *p, struct e
 	if (l4 + UDP_LEN > end || (void *)(check + 1) > end)
 		leave(OUT_NO_ROOM);
 	rewrite6(at);
-	if (!translate6_tc(skb, p, to, at, l4, check))
+	if (!translate6_tc(skb, p, to, to->e.word, at, l4, check))
 		leave(OUT_NO_ROOM);
 	update_sum6(skb, p, &to->e);
 	return tc_send(skb, p, &to->e);
@@ -338,6 +283,7 @@ always int tc6(struct __sk_buff *skb, struct packet *p)
 	struct key6 key = { .ifindex = skb->ifindex, .encap = p->encap, .port = p->port };
 	void *at = data + p->l2_len, *l4 = at + sizeof(struct ipv6hdr);
 	struct packet rest;
+	__u32 word;
 	__u64 now;
 	struct entry6 *to;
 	__u32 headers;
@@ -346,10 +292,32 @@ always int tc6(struct __sk_buff *skb, struct packet *p)
 	if (out != IS_FLOW)
 		return out;
 	key.proto = p->l4;
-	to = bpf_map_lookup_elem(&flows6, &key);
+	to = find6(&key);
 	if (unlikely(!to) || unlikely(!is_own_mac(data, p, &to->e)))
 		leave(OUT_UNKNOWN);
 	now = bpf_jiffies64();
+	word = to->e.word;
+	if (p->known && likely((word & (SPECIAL | PLAIN)) == PLAIN)) {
+		if (!may_forward_common(&to->e, p, now))
+			return OUT_NOT_IP;
+		count_flow(&to->e, now, 1, p->length);
+		note_position(&to->e, p, l4);
+		if (is_plain(p))
+			put_ethernet(data, to->e.header);
+		rewrite6(at);
+		if (!translate6_tc(skb, p, to, word, at, l4, l4 + check_at(p->l4)))
+			leave(OUT_NO_ROOM);
+		update_sum6(skb, p, &to->e);
+		return is_plain(p) ? redirect(skb, &to->e) : send_plain(skb, p, &to->e);
+	}
+	if (p->known) {
+		if (word & SPECIAL || !may_forward_common(&to->e, p, now))
+			return OUT_NOT_IP;
+		count_flow(&to->e, now, 1, p->length);
+		note_position(&to->e, p, l4);
+		rest = forward_fields(p);
+		return forward6(skb, &rest, to);
+	}
 	headers = sizeof(struct ipv6hdr) + p->l4_len;
 	out = may_forward_tc(&to->e, p, at, headers, now);
 	if (unlikely(is_end(out, p)) && !end6(&key, to, p, l4, now))
@@ -363,15 +331,6 @@ always int tc6(struct __sk_buff *skb, struct packet *p)
 	}
 	count_skb(skb, p, &to->e, headers, now);
 	note_position(&to->e, p, l4);
-	if (p->known && likely(to->e.flags & FLOW_PLAIN)) {
-		if (is_plain(p))
-			put_ethernet(data, to->e.header);
-		rewrite6(at);
-		if (!translate6_tc(skb, p, to, at, l4, l4 + check_at(p->l4)))
-			leave(OUT_NO_ROOM);
-		update_sum6(skb, p, &to->e);
-		return is_plain(p) ? redirect(skb, &to->e) : send_plain(skb, p, &to->e);
-	}
 	/* Pass a copy: taking the address of `p` would spill its fields to the stack. */
 	rest = forward_fields(p);
 	return forward6(skb, &rest, to);
@@ -401,7 +360,7 @@ always int tc_known(struct __sk_buff *skb, const void *data, struct packet *p, _
 	const struct iphdr *ip4 = data + p->l2_len;
 	const struct ipv6hdr *ip6 = data + p->l2_len;
 
-	if (type == bpf_htons(ETH_P_IP)) {
+	if (is_ip4(type)) {
 		p->proto = bpf_htons(ETH_P_IP);
 		if (ip4->protocol == IPPROTO_TCP) {
 			p->l4 = IPPROTO_TCP;
@@ -439,7 +398,7 @@ always int tc_common(struct __sk_buff *skb)
 		return OUT_MALFORMED;
 	type = type_at(data, ETH_HLEN - 2);
 	/* Some kernels keep the vlan_proto of a removed tag. */
-	if (likely(!skb->vlan_proto) && type != bpf_htons(ETH_P_PPP_SES)) {
+	if (likely(!skb->vlan_proto) && is_ip(type)) {
 		known_at(data, end, &p, ETH_HLEN);
 		return tc_known(skb, data, &p, type);
 	}
@@ -468,13 +427,9 @@ always int tc_any(struct __sk_buff *skb)
 	return out == IS_FLOW ? tc_flow(skb, &p) : out;
 }
 
-SEC("classifier")
-int fastpath_tc(struct __sk_buff *skb)
+/* Handles a packet that tc_common() has not sent. */
+static __noinline int tc_other(struct __sk_buff *skb, int out)
 {
-	int out = tc_common(skb);
-
-	if (likely(out == SENT))
-		return TC_ACT_REDIRECT;
 	if (needs_full_parse(out)) {
 		out = tc_any(skb);
 		if (out == SENT)
@@ -485,6 +440,14 @@ int fastpath_tc(struct __sk_buff *skb)
 	count_exit(out, skb->ifindex);
 	/* TC_ACT_OK would skip later programs at this hook, such as policers or an ifb. */
 	return out == OUT_DROPPED || out == OUT_NO_ROOM ? TC_ACT_SHOT : TC_ACT_UNSPEC;
+}
+
+SEC("classifier")
+int fastpath_tc(struct __sk_buff *skb)
+{
+	int out = tc_common(skb);
+
+	return likely(out == SENT) ? TC_ACT_REDIRECT : tc_other(skb, out);
 }
 
 #endif

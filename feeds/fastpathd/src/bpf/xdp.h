@@ -42,12 +42,17 @@ always int xdp4(struct xdp_md *ctx, struct packet *p, __u32 frame)
 	if (out != IS_FLOW)
 		return out;
 	key.proto = p->l4;
-	to = bpf_map_lookup_elem(&flows4, &key);
+	to = find4(&key);
 	if (unlikely(!to) || unlikely(!is_own_mac(data, p, &to->e)))
 		leave(OUT_UNKNOWN);
 	if (unlikely(!is_valid_checksum(at)))
 		leave(OUT_MALFORMED);
 	now = bpf_jiffies64();
+	if (p->known) {
+		if (to->e.word & SPECIAL || !may_forward_common(&to->e, p, now))
+			return OUT_NOT_IP;
+		goto forward;
+	}
 	out = may_forward(&to->e, p, at, p->length, now);
 	if (unlikely(is_end(out, p)) && !end4(&key, to, p, l4, now))
 		out = forged_exit(&to->e, p, p->length);
@@ -58,6 +63,7 @@ always int xdp4(struct xdp_md *ctx, struct packet *p, __u32 frame)
 			note_position(&to->e, p, l4);
 		return out;
 	}
+forward:
 	/* Check the device before the first write: the stack must not get a changed frame. */
 	if (bpf_redirect_map(&devices, to->e.ifindex, 0) != XDP_REDIRECT)
 		return OUT_NO_DEVICE;
@@ -88,10 +94,15 @@ always int xdp6(struct xdp_md *ctx, struct packet *p, __u32 frame)
 	if (out != IS_FLOW)
 		return out;
 	key.proto = p->l4;
-	to = bpf_map_lookup_elem(&flows6, &key);
+	to = find6(&key);
 	if (unlikely(!to) || unlikely(!is_own_mac(data, p, &to->e)))
 		leave(OUT_UNKNOWN);
 	now = bpf_jiffies64();
+	if (p->known) {
+		if (to->e.word & SPECIAL || !may_forward_common(&to->e, p, now))
+			return OUT_NOT_IP;
+		goto forward;
+	}
 	out = may_forward(&to->e, p, at, p->length, now);
 	if (unlikely(is_end(out, p)) && !end6(&key, to, p, l4, now))
 		out = forged_exit(&to->e, p, p->length);
@@ -102,6 +113,8 @@ always int xdp6(struct xdp_md *ctx, struct packet *p, __u32 frame)
 			note_position(&to->e, p, l4);
 		return out;
 	}
+forward:
+	/* Check the device before the first write: the stack must not get a changed frame. */
 	if (bpf_redirect_map(&devices, to->e.ifindex, 0) != XDP_REDIRECT)
 		return OUT_NO_DEVICE;
 	rewrite6(at);
@@ -150,7 +163,7 @@ always int xdp_known(struct xdp_md *ctx, struct packet *p, __u32 at, __be16 type
 
 	if (!known_at(data, end, p, at))
 		return OUT_MALFORMED;
-	if (type == bpf_htons(ETH_P_IP)) {
+	if (is_ip4(type)) {
 		if (ip4->protocol == IPPROTO_TCP) {
 			p->l4 = IPPROTO_TCP;
 			return xdp4(ctx, p, frame);
@@ -193,10 +206,12 @@ always int xdp_common(struct xdp_md *ctx)
 	if (!is_common(data, end))
 		return OUT_MALFORMED;
 	type = type_at(data, ETH_HLEN - 2);
+	if (is_ip(type))
+		return xdp_known(ctx, &p, ETH_HLEN, type);
 	if (type == bpf_htons(ETH_P_PPP_SES))
 		return xdp_session(ctx, &p, ETH_HLEN);
 	if (type != bpf_htons(ETH_P_8021Q))
-		return xdp_known(ctx, &p, ETH_HLEN, type);
+		return OUT_NOT_IP;
 	p.encap.outer = tag_of(type_at(data, ETH_HLEN), type);
 	type = type_at(data, ETH_HLEN + 2);
 	if (type == bpf_htons(ETH_P_PPP_SES))

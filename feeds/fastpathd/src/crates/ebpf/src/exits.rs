@@ -11,7 +11,7 @@ pub struct PortExits(BTreeMap<u32, Exits>);
 
 impl PortExits {
     pub fn add(&mut self, ifindex: u32, exits: &Exits) {
-        if exits.seen > 0 {
+        if exits.seen() > 0 {
             let port = if ifindex < EXIT_PORTS { ifindex } else { 0 };
             sum(self.0.entry(port).or_default(), exits);
         }
@@ -31,7 +31,6 @@ impl PortExits {
 }
 
 fn sum(into: &mut Exits, exits: &Exits) {
-    into.seen = into.seen.saturating_add(exits.seen);
     for (sum, packets) in into.out.iter_mut().zip(exits.out) {
         *sum = sum.saturating_add(packets);
     }
@@ -44,16 +43,16 @@ mod tests {
     #[test]
     fn sums_ports_beyond_the_map_in_element_0() {
         let mut exits = PortExits::default();
-        let mut one = Exits { seen: 3, ..Exits::default() };
+        let mut one = Exits::default();
         (one.out[0], one.out[3]) = (1, 2);
         for ifindex in [2, 63, 64, 500] {
             exits.add(ifindex, &one);
         }
         exits.add(2, &one);
         exits.add(7, &Exits::default());
-        let seen: Vec<_> = exits.ports().map(|(port, exits)| (port, exits.seen)).collect();
+        let seen: Vec<_> = exits.ports().map(|(port, exits)| (port, exits.seen())).collect();
         assert_eq!(seen, [(0, 6), (2, 6), (63, 3)]);
         let total = exits.total();
-        assert_eq!((total.seen, total.out[0], total.out[3]), (15, 5, 10));
+        assert_eq!((total.seen(), total.out[0], total.out[3]), (15, 5, 10));
     }
 }

@@ -6,7 +6,7 @@
 use aya::Pod;
 
 /// Layout version; maps with another `control.layout` are not adopted.
-pub const LAYOUT: u64 = 6;
+pub const LAYOUT: u64 = 7;
 
 /// Presence bit of a VLAN tag in [`Encap`]; the low 12 bits are the VLAN ID.
 pub const TAG_PRESENT: u16 = 0x1000;
@@ -25,9 +25,9 @@ pub const FLOW_PLAIN: u8 = 0x08;
 pub const FLOW_BEST_EFFORT: u8 = 0x10;
 
 /// Bit of [`Entry::ended`]: either end has sent a FIN or RST.
-pub const ENDED_CLOSING: u16 = 1;
+pub const ENDED_CLOSING: u8 = 1;
 /// Bit of [`Entry::ended`]: either end has sent a SYN, or a FIN or RST before the start.
-pub const ENDED_RESTARTED: u16 = 2;
+pub const ENDED_RESTARTED: u8 = 2;
 
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -40,7 +40,7 @@ pub struct Encap {
 macro_rules! key {
     ($name:ident, $address:ty, $version:literal) => {
         #[doc = concat!("Key of ", $version, " flows.")]
-        #[repr(C)]
+        #[repr(C, align(8))]
         #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
         pub struct $name {
             pub src: $address,
@@ -53,6 +53,19 @@ macro_rules! key {
             pub proto: u8,
             /// Port of a DSA switch, counted from 1; 0 without a switch.
             pub port: u8,
+        }
+
+        impl $name {
+            /// Returns the map's key of this flow; mirrors `flow_hash()`.
+            #[must_use]
+            pub fn hash(&self, secret: u64) -> u64 {
+                let words = size_of::<Self>() / size_of::<u64>();
+                // SAFETY: the type is aligned to 8 bytes and has no padding (asserted below).
+                let words =
+                    unsafe { std::slice::from_raw_parts(std::ptr::from_ref(self).cast(), words) };
+                let add = |hash: u64, word: u64| hash.wrapping_mul(secret).wrapping_add(word);
+                words.iter().copied().reduce(add).unwrap_or_default()
+            }
         }
     };
 }
@@ -70,14 +83,16 @@ pub struct Entry {
     /// Bytes on the wire, from the IP header on.
     pub bytes: u64,
     /// 1 until the daemon starts the entry.
-    pub waiting: u16,
-    pub ended: u16,
+    pub waiting: u8,
+    pub ended: u8,
+    pub flags: u8,
+    pub header_len: u8,
     /// Lowest egress device.
     pub ifindex: u32,
     /// Largest IP packet in bytes.
     pub mtu: u16,
-    pub flags: u8,
-    pub header_len: u8,
+    /// Sum of `address_delta` and `port_delta`.
+    pub l4_delta: u16,
     pub sport: [u8; 2],
     pub dport: [u8; 2],
     /// TCI of the tag that TC pushes last.
@@ -94,9 +109,7 @@ pub struct Entry {
     pub back: Encap,
     pub back_ifindex: u32,
     pub back_port: u8,
-    pub zero: u8,
-    /// Sum of `address_delta` and `port_delta`.
-    pub l4_delta: u16,
+    pub zero: [u8; 3],
     /// The gateway's MAC at ingress, bytes 2 to 5.
     pub own_end: [u8; 4],
     /// The gateway's MAC at ingress, bytes 0 and 1.
@@ -122,6 +135,7 @@ pub struct Entry4 {
     pub e: Entry,
     pub src: [u8; 4],
     pub dst: [u8; 4],
+    pub key: Key4,
 }
 
 #[repr(C)]
@@ -130,6 +144,7 @@ pub struct Entry6 {
     pub e: Entry,
     pub src: [u8; 16],
     pub dst: [u8; 16],
+    pub key: Key6,
 }
 
 config::named! {
@@ -174,8 +189,15 @@ pub const OUT_NUMBER: usize = 16;
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Exits {
-    pub seen: u64,
     pub out: [u64; OUT_NUMBER],
+}
+
+impl Exits {
+    /// Returns the number of packets that reached a program.
+    #[must_use]
+    pub fn seen(&self) -> u64 {
+        self.out.iter().fold(0, |sum, packets| sum.saturating_add(*packets))
+    }
 }
 
 /// Control values, set by each heartbeat.
@@ -187,6 +209,8 @@ pub struct Control {
     pub now: u64,
     /// [`LAYOUT`] of the programs that received the heartbeat.
     pub layout: u64,
+    /// Random number of the keys of maps, set by the first heartbeat.
+    pub secret: u64,
 }
 
 impl Control {
@@ -217,8 +241,8 @@ const _: () = {
     assert!(size_of::<Key4>() == 24);
     assert!(size_of::<Key6>() == 48);
     assert!(std::mem::offset_of!(Entry, ack) + 4 == size_of::<Entry>());
-    assert!(size_of::<Entry4>() == size_of::<Entry>() + 8);
-    assert!(size_of::<Entry6>() == size_of::<Entry>() + 32);
-    assert!(size_of::<Exits>() == 8 * (1 + OUT_NUMBER));
-    assert!(size_of::<Control>() == 24);
+    assert!(size_of::<Entry4>() == size_of::<Entry>() + 8 + 24);
+    assert!(size_of::<Entry6>() == size_of::<Entry>() + 32 + 48);
+    assert!(size_of::<Exits>() == 8 * OUT_NUMBER);
+    assert!(size_of::<Control>() == 32);
 };

@@ -44,6 +44,7 @@ pub struct Pinned {
     jiffies_a_second: u32,
     /// Map and bucket at which the next reading begins.
     read_from: (usize, Option<u32>),
+    secret: u64,
 }
 
 impl Pinned {
@@ -52,10 +53,10 @@ impl Pinned {
     /// # Errors
     /// Fails if a map or the heartbeat program is missing or has another layout.
     pub fn open(folder: &Folder, dsa: Dsa) -> Result<Self, OpenError> {
-        let (flows4, of4) = open(folder, "flows4", [size_of::<Key4>(), size_of::<Entry4>()])?;
-        let (flows6, _) = open(folder, "flows6", [size_of::<Key6>(), size_of::<Entry6>()])?;
+        let (flows4, of4) = open(folder, "flows4", [size_of::<u64>(), size_of::<Entry4>()])?;
+        let (flows6, _) = open(folder, "flows6", [size_of::<u64>(), size_of::<Entry6>()])?;
         let (exits, _) = open(folder, "exits", [size_of::<u32>(), size_of::<Exits>()])?;
-        open(folder, "control", [size_of::<u32>(), size_of::<Control>()])?;
+        let (control, _) = open(folder, "control", [size_of::<u32>(), size_of::<Control>()])?;
         let program = folder.program(dsa, ProgramRole::Beat);
         let beat = match folder.open(dsa, ProgramRole::Beat) {
             Ok(beat) => beat,
@@ -65,7 +66,7 @@ impl Pinned {
         let cpus = std::fs::read_to_string(CPUS).map_err(OpenError::Cpus)?;
         let cpus = possible(&cpus);
         let jiffies_a_second = jiffies_a_second();
-        let opened = Self {
+        let mut opened = Self {
             flows4,
             flows6,
             exits,
@@ -75,13 +76,18 @@ impl Pinned {
             cpus,
             jiffies_a_second,
             read_from: (0, None),
+            secret: 0,
         };
         // Programs of another package version may have maps of the same sizes.
         match opened.beat_for(TIMEOUT) {
-            Ok(LAYOUT) => Ok(opened),
-            Ok(_) => Err(OpenError::Layout(program)),
-            Err(BeatError(error)) => Err(OpenError::Open(program, error)),
+            Ok(LAYOUT) => {}
+            Ok(_) => return Err(OpenError::Layout(program)),
+            Err(BeatError(error)) => return Err(OpenError::Open(program, error)),
         }
+        let found = elements::get::<_, Control>(control.as_fd(), &0_u32);
+        let found = found.map_err(|error| OpenError::Open(folder.map("control"), error))?;
+        opened.secret = found.unwrap_or_default().secret;
+        Ok(opened)
     }
 
     fn beat_for(&self, timeout: Duration) -> Result<u64, BeatError> {
@@ -153,13 +159,19 @@ fn resume(entry: &mut layout::Entry, from: EntryReading) {
 
 impl Maps for Pinned {
     fn put(&mut self, key: &Key, entry: &Entry, from: EntryReading) -> Result<(), MapError> {
-        if let (Some(key), Some(mut value)) = (Key4::of(key), Entry4::of(entry)) {
+        if let Some(key) = Key4::of(key)
+            && let Some(mut value) = Entry4::of(key, entry)
+        {
             resume(&mut value.e, from);
-            return elements::put(self.flows4.as_fd(), &key, &value).map_err(written);
+            let hash = key.hash(self.secret);
+            return elements::put(self.flows4.as_fd(), &hash, &value).map_err(written);
         }
-        if let (Some(key), Some(mut value)) = (Key6::of(key), Entry6::of(entry)) {
+        if let Some(key) = Key6::of(key)
+            && let Some(mut value) = Entry6::of(key, entry)
+        {
             resume(&mut value.e, from);
-            return elements::put(self.flows6.as_fd(), &key, &value).map_err(written);
+            let hash = key.hash(self.secret);
+            return elements::put(self.flows6.as_fd(), &hash, &value).map_err(written);
         }
         Err(MapError::Put(io::ErrorKind::InvalidInput.into()))
     }
@@ -176,10 +188,10 @@ impl Maps for Pinned {
 
     fn get(&mut self, key: &Key) -> Result<Option<EntryReading>, MapError> {
         let found = if let Some(key) = Key4::of(key) {
-            let found = elements::get::<_, Entry4>(self.flows4.as_fd(), &key);
+            let found = elements::get::<_, Entry4>(self.flows4.as_fd(), &key.hash(self.secret));
             found.map(|found| found.map(|value| reading(&value.e)))
         } else if let Some(key) = Key6::of(key) {
-            let found = elements::get::<_, Entry6>(self.flows6.as_fd(), &key);
+            let found = elements::get::<_, Entry6>(self.flows6.as_fd(), &key.hash(self.secret));
             found.map(|found| found.map(|value| reading(&value.e)))
         } else {
             Ok(None)
@@ -189,10 +201,12 @@ impl Maps for Pinned {
 
     fn remove(&mut self, key: &Key) -> Result<Option<EntryReading>, MapError> {
         let found = if let Some(key) = Key4::of(key) {
-            let found = elements::remove::<_, Entry4>(self.flows4.as_fd(), &key);
+            let hash = key.hash(self.secret);
+            let found = elements::remove::<_, Entry4>(self.flows4.as_fd(), &hash);
             found.map(|found| found.map(|value| reading(&value.e)))
         } else if let Some(key) = Key6::of(key) {
-            let found = elements::remove::<_, Entry6>(self.flows6.as_fd(), &key);
+            let hash = key.hash(self.secret);
+            let found = elements::remove::<_, Entry6>(self.flows6.as_fd(), &hash);
             found.map(|found| found.map(|value| reading(&value.e)))
         } else {
             Ok(None)
@@ -205,20 +219,19 @@ impl Maps for Pinned {
         mut most: usize,
         each: &mut dyn FnMut(&Key, EntryReading),
     ) -> Result<bool, MapError> {
-        let mut entry = |key: &[u8], value: &[u8]| {
-            let key = if key.len() == size_of::<Key4>() {
-                elements::value::<Key4>(key).map(|key| key.key())
+        let mut entry = |_: &[u8], value: &[u8]| {
+            let found = if value.len() == size_of::<Entry4>() {
+                elements::value::<Entry4>(value).map(|entry| (entry.key.key(), entry.e))
             } else {
-                elements::value::<Key6>(key).map(|key| key.key())
+                elements::value::<Entry6>(value).map(|entry| (entry.key.key(), entry.e))
             };
-            // `Entry4` and `Entry6` have a common prefix.
-            if let (Some(key), Some(entry)) = (key, elements::value::<Entry4>(value)) {
-                each(&key, reading(&entry.e));
+            if let Some((key, entry)) = found {
+                each(&key, reading(&entry));
             }
         };
         let maps = [
-            (self.flows4.as_fd(), [size_of::<Key4>(), size_of::<Entry4>()]),
-            (self.flows6.as_fd(), [size_of::<Key6>(), size_of::<Entry6>()]),
+            (self.flows4.as_fd(), [size_of::<u64>(), size_of::<Entry4>()]),
+            (self.flows6.as_fd(), [size_of::<u64>(), size_of::<Entry6>()]),
         ];
         let (first, mut bucket) = std::mem::take(&mut self.read_from);
         for (number, (map, sizes)) in maps.into_iter().enumerate().skip(first) {

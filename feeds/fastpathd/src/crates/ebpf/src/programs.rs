@@ -13,7 +13,7 @@ use aya::{Ebpf, EbpfError, EbpfLoader};
 use thiserror::Error;
 
 use crate::folder::Folder;
-use crate::layout::{Control, Entry4, Entry6, Exits, Key4, Key6};
+use crate::layout::{Control, Entry4, Entry6, Exits};
 use crate::sys;
 
 pub use crate::role::{Dsa, LoadOptions, ProgramRole};
@@ -46,8 +46,8 @@ const fn shape<K, V>(name: &'static str) -> Shape {
 
 /// Maps that stay when programs are reloaded. The value size of `devices` depends on the kernel.
 const PINNED: [Shape; 5] = [
-    shape::<Key4, Entry4>("flows4"),
-    shape::<Key6, Entry6>("flows6"),
+    shape::<u64, Entry4>("flows4"),
+    shape::<u64, Entry6>("flows6"),
     Shape { object: CONTROL, ..shape::<u32, Control>("control") },
     shape::<u32, Exits>("exits"),
     shape::<u32, u64>("devices"),

@@ -70,11 +70,11 @@ macro_rules! wire {
 
         impl $entry {
             /// Returns `None` for the other family or a header that is too long.
-            pub(crate) fn of(from: &Entry) -> Option<Self> {
+            pub(crate) fn of(key: $key, from: &Entry) -> Option<Self> {
                 let (IpAddr::$version(src), IpAddr::$version(dst)) = (from.src, from.dst) else {
                     return None;
                 };
-                Some(Self { e: entry(from)?, src: src.octets(), dst: dst.octets() })
+                Some(Self { e: entry(from)?, src: src.octets(), dst: dst.octets(), key })
             }
         }
     };
@@ -197,8 +197,10 @@ mod tests {
             best_effort: true,
             drop: Some(4711),
         };
-        assert!(Entry6::of(&from).is_none());
-        let wire = Entry4::of(&from).unwrap();
+        assert!(Entry6::of(Key6::default(), &from).is_none());
+        let key = Key4 { proto: 17, ..Key4::default() };
+        let wire = Entry4::of(key, &from).unwrap();
+        assert_eq!(wire.key, key);
         assert_eq!((wire.src, wire.dst), ([198, 51, 100, 7], [203, 0, 113, 9]));
         let e = wire.e;
         assert_eq!((e.ifindex, e.mtu, e.flags, e.header_len), (5, 1492, 7 | FLOW_BEST_EFFORT, 22));
@@ -214,10 +216,10 @@ mod tests {
             let bytes = vec![7; length];
             let header = Header { bytes, outer, inner: None, priorities: [0; 2], pppoe: false };
             let from = Entry { header, nat: false, drop: None, best_effort: false, ..from.clone() };
-            let wire = Entry4::of(&from).unwrap();
+            let wire = Entry4::of(key, &from).unwrap();
             assert_eq!(wire.e.flags, flags, "{length} {outer:?}");
         }
         let long = Header { bytes: vec![0; HEADER_MAX + 2], ..from.header.clone() };
-        assert!(Entry4::of(&Entry { header: long, ..from }).is_none());
+        assert!(Entry4::of(key, &Entry { header: long, ..from }).is_none());
     }
 }

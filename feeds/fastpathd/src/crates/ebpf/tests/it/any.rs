@@ -225,8 +225,7 @@ fn damaged_frames_are_passed_dropped_or_rewritten_correctly() {
     });
     result.unwrap_or_else(|e| panic!("{e}"));
     let exits = kernel.into_inner().0.exits();
-    assert_eq!(exits.seen, exits.out.iter().sum::<u64>());
-    assert!(exits.seen >= u64::from(cases), "{} of {cases}", exits.seen);
+    assert!(exits.seen() >= u64::from(cases), "{} of {cases}", exits.seen());
     println!("{seen:?}");
     // The random frames must cover these exits.
     for out in [Out::Forwarded, Out::Unknown, Out::NotIp, Out::Malformed, Out::Dropped, Out::Tcp] {

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! Compares the map entries of the daemon with those of `flow.rs`.
 
-use aya::maps::HashMap;
+use aya::maps::{Array, HashMap};
 use ctnetlink::Tuple as Tracked;
 use ebpf::connection::EntryReading;
 use ebpf::engine::Maps;
 use ebpf::entry::{self, connect};
 use ebpf::entry_side::{self, EntrySide, Tag};
 use ebpf::folder::Folder;
-use ebpf::layout::{Entry4, Entry6, Key4, Key6};
+use ebpf::layout::{Control, Entry4, Entry6};
 use ebpf::pinned::Pinned;
-use ebpf::programs::{Dsa, LoadOptions, Programs};
+use ebpf::programs::{CONTROL, Dsa, LoadOptions, Programs};
 
 use crate::flow::{Flow, Pair};
 use crate::frame::{Link, Tuple};
@@ -65,8 +65,11 @@ fn the_daemon_writes_the_expected_entries() {
     let mut pinned = Pinned::open(&folder, Dsa::None).expect("pinned");
     std::fs::remove_dir_all(folder.path()).expect("removed");
     let mut map = |name| programs.take_map(name).expect("there");
-    let flows4: HashMap<_, Key4, Entry4> = map("flows4").try_into().expect("a hash");
-    let flows6: HashMap<_, Key6, Entry6> = map("flows6").try_into().expect("a hash");
+    let flows4: HashMap<_, u64, Entry4> = map("flows4").try_into().expect("a hash");
+    let flows6: HashMap<_, u64, Entry6> = map("flows6").try_into().expect("a hash");
+    let control: Array<_, Control> = map(CONTROL).try_into().expect("an array");
+    let secret = control.get(&0, 0).expect("there").secret;
+    assert_eq!(secret & 1, 1, "the first heartbeat sets an odd secret");
     for (v6, tcp) in [(false, false), (false, true), (true, false), (true, true)] {
         for (nat, old, new) in translations(v6) {
             for (ingress, from) in links_in() {
@@ -83,10 +86,18 @@ fn the_daemon_writes_the_expected_entries() {
                             pinned.put(key, entry, EntryReading::default()).expect("put");
                             match ours {
                                 Pair::V4(k, e) => {
-                                    assert_eq!(flows4.get(&k, 0).ok(), Some(e), "{name}");
+                                    assert_eq!(
+                                        flows4.get(&k.hash(secret), 0).ok(),
+                                        Some(e),
+                                        "{name}"
+                                    );
                                 }
                                 Pair::V6(k, e) => {
-                                    assert_eq!(flows6.get(&k, 0).ok(), Some(e), "{name}");
+                                    assert_eq!(
+                                        flows6.get(&k.hash(secret), 0).ok(),
+                                        Some(e),
+                                        "{name}"
+                                    );
                                 }
                             }
                             pinned.remove(key).expect("removed");

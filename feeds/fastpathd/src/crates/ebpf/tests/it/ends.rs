@@ -69,7 +69,7 @@ fn ending(c: &Forwarded, (flags, ahead, apart): End) -> Packet {
 }
 
 /// Returns the `ended` bits of both entries.
-fn states(kernel: &Kernel, c: &Forwarded, back: &Pair) -> [u16; 2] {
+fn states(kernel: &Kernel, c: &Forwarded, back: &Pair) -> [u8; 2] {
     [&c.pair, back].map(|pair| kernel.get(pair).entry().ended)
 }
 

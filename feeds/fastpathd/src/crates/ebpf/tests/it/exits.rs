@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! Tests all exits other than "forwarded": the packet stays unchanged, and the exit is counted.
 
-use ebpf::layout::{Control, ENDED_CLOSING, ENDED_RESTARTED, FLOW_DROP, Out};
+use ebpf::layout::{ENDED_CLOSING, ENDED_RESTARTED, FLOW_DROP, Out};
 use ebpf::programs::Dsa;
 
 use crate::flow::{Flow, Pair};
@@ -59,8 +59,7 @@ pub(crate) fn for_all(test: impl Fn(&mut Kernel, &Forwarded)) {
         }
     }
     let exits = kernel.exits();
-    assert!(exits.seen > 0);
-    assert_eq!(exits.seen, exits.out.iter().sum::<u64>());
+    assert!(exits.seen() > 0);
     // BPF_PROG_TEST_RUN reports the loopback device as ingress.
     let ports: Vec<_> = kernel.port_exits().ports().map(|(port, _)| port).collect();
     assert_eq!(ports, [LOOPBACK], "counted by ingress port");
@@ -117,7 +116,7 @@ fn passes_packets_larger_than_the_egress_mtu() {
 #[test]
 fn passes_packets_after_the_heartbeat_has_expired() {
     for_all(|kernel, c| {
-        kernel.control.set(0, Control::default(), 0).expect("set");
+        kernel.stop_heartbeat();
         passes(kernel, c, &c.frame(), Out::Stale, "silence");
         kernel.heartbeat(1_000_000);
         goes(kernel, c, &c.packet);

@@ -133,12 +133,12 @@ impl Flow {
             let long = |a| <[u8; 16]>::try_from(bytes(a)).expect("IPv6");
             let (src, dst) = (long(self.old.src), long(self.old.dst));
             let key = Key6 { src, dst, sport, dport, ifindex, encap, proto, port };
-            Pair::V6(key, Entry6 { e, src: long(self.new.src), dst: long(self.new.dst) })
+            Pair::V6(key, Entry6 { e, src: long(self.new.src), dst: long(self.new.dst), key })
         } else {
             let four = |a| <[u8; 4]>::try_from(bytes(a)).expect("IPv4");
             let (src, dst) = (four(self.old.src), four(self.old.dst));
             let key = Key4 { src, dst, sport, dport, ifindex, encap, proto, port };
-            Pair::V4(key, Entry4 { e, src: four(self.new.src), dst: four(self.new.dst) })
+            Pair::V4(key, Entry4 { e, src: four(self.new.src), dst: four(self.new.dst), key })
         }
     }
 

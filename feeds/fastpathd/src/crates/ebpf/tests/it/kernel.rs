@@ -12,7 +12,7 @@ use aya::maps::xdp::DevMapHash;
 use aya::maps::{Array, HashMap, MapData, PerCpuArray, ProgramArray};
 use aya::programs::SchedClassifier;
 use ebpf::exits::PortExits;
-use ebpf::layout::{Control, EXIT_PORTS, Entry4, Entry6, Exits, Key4, Key6, OUT_NUMBER, Out};
+use ebpf::layout::{Control, EXIT_PORTS, Entry4, Entry6, Exits, OUT_NUMBER, Out};
 use ebpf::programs::{CONTROL, Dsa, LoadOptions, ProgramRole, Programs, heartbeat, start};
 
 use crate::flow::Pair;
@@ -93,8 +93,8 @@ pub(crate) fn allowed() -> bool {
 pub(crate) struct Kernel {
     programs: Programs,
     harness: Ebpf,
-    pub(crate) flows4: HashMap<MapData, Key4, Entry4>,
-    pub(crate) flows6: HashMap<MapData, Key6, Entry6>,
+    pub(crate) flows4: HashMap<MapData, u64, Entry4>,
+    pub(crate) flows6: HashMap<MapData, u64, Entry6>,
     pub(crate) control: Array<MapData, Control>,
     exits: PerCpuArray<MapData, Exits>,
     /// Counters after the last packet, cached because reading them takes longer than a run.
@@ -147,24 +147,37 @@ impl Kernel {
         start(self.programs.fd(ProgramRole::Beat).expect("there"), &keys).expect("runs")
     }
 
+    pub(crate) fn stop_heartbeat(&mut self) {
+        let control = self.control.get(&0, 0).expect("there");
+        self.control.set(0, Control { alive_until: 0, ..control }, 0).expect("set");
+    }
+
+    fn secret(&self) -> u64 {
+        self.control.get(&0, 0).expect("there").secret
+    }
+
     pub(crate) fn put(&mut self, pair: &Pair) {
         match pair {
-            Pair::V4(key, to) => self.flows4.insert(key, to, 0).expect("put"),
-            Pair::V6(key, to) => self.flows6.insert(key, to, 0).expect("put"),
+            Pair::V4(key, to) => self.flows4.insert(key.hash(self.secret()), to, 0).expect("put"),
+            Pair::V6(key, to) => self.flows6.insert(key.hash(self.secret()), to, 0).expect("put"),
         }
     }
 
     pub(crate) fn get(&self, pair: &Pair) -> Pair {
         match pair {
-            Pair::V4(key, _) => Pair::V4(*key, self.flows4.get(key, 0).expect("there")),
-            Pair::V6(key, _) => Pair::V6(*key, self.flows6.get(key, 0).expect("there")),
+            Pair::V4(key, _) => {
+                Pair::V4(*key, self.flows4.get(&key.hash(self.secret()), 0).expect("there"))
+            }
+            Pair::V6(key, _) => {
+                Pair::V6(*key, self.flows6.get(&key.hash(self.secret()), 0).expect("there"))
+            }
         }
     }
 
     pub(crate) fn remove(&mut self, pair: &Pair) {
         match pair {
-            Pair::V4(key, _) => self.flows4.remove(key).expect("removed"),
-            Pair::V6(key, _) => self.flows6.remove(key).expect("removed"),
+            Pair::V4(key, _) => self.flows4.remove(&key.hash(self.secret())).expect("removed"),
+            Pair::V6(key, _) => self.flows6.remove(&key.hash(self.secret())).expect("removed"),
         }
     }
 
@@ -197,7 +210,7 @@ impl Kernel {
     fn verdict(&mut self) -> Out {
         let after = self.exits();
         let before = std::mem::replace(&mut self.counted, after);
-        assert_eq!(after.seen, before.seen + 1, "one packet is counted once");
+        assert_eq!(after.seen(), before.seen() + 1, "one packet is counted once");
         let grown: Vec<usize> =
             (0..OUT_NUMBER).filter(|n| after.out[*n] != before.out[*n]).collect();
         assert_eq!(grown.len(), 1, "one exit");

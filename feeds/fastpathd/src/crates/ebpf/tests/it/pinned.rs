@@ -147,7 +147,7 @@ fn heartbeat_runs_in_the_kernel() {
     let Some(loaded) = Loaded::new("beat", 64) else { return };
     let mut maps = loaded.open();
     maps.heartbeat(Duration::from_secs(5)).expect("beats");
-    assert_eq!(maps.exits().expect("counters").total().seen, 0);
+    assert_eq!(maps.exits().expect("counters").total().seen(), 0);
 }
 
 #[test]

@@ -2,7 +2,7 @@
 //! Tests packets of another connection with the same tuple: before the start, after a SYN, and
 //! without a heartbeat.
 
-use ebpf::layout::{Control, ENDED_CLOSING, ENDED_RESTARTED, Out};
+use ebpf::layout::{ENDED_CLOSING, ENDED_RESTARTED, Out};
 
 use crate::exits::{Forwarded, for_all, goes, passes};
 use crate::flow::Pair;
@@ -91,7 +91,7 @@ fn records_ends_without_a_heartbeat() {
         {
             let [there, back] = waiting(kernel, c);
             assert!(kernel.start(&there, &back));
-            kernel.control.set(0, Control::default(), 0).expect("set");
+            kernel.stop_heartbeat();
             passes(kernel, c, &flagged(c, flags), Out::Tcp, "no heartbeat");
             kernel.heartbeat(1_000_000);
             passes(kernel, c, &flagged(c, ACK), Out::Tcp, "the next connection");

@@ -72,15 +72,16 @@ fn rust_and_c_layouts_agree() {
         offsets!(Encap "encap": outer inner session),
         offsets!(Key4 "key4": src dst sport dport ifindex encap proto port),
         offsets!(Key6 "key6": src dst sport dport ifindex encap proto port),
-        offsets!(Entry "entry": used packets bytes waiting ended ifindex mtu flags header_len
+        offsets!(Entry "entry": used packets bytes waiting ended flags header_len ifindex mtu
+            l4_delta
             sport dport outer_tci outer_proto inner_tci inner_proto l3_delta address_delta
             port_delta
-            back back_ifindex back_port zero l4_delta own_end own_begin header
+            back back_ifindex back_port zero own_end own_begin header
             seq_high ack),
-        offsets!(Entry4 "entry4": e src dst),
-        offsets!(Entry6 "entry6": e src dst),
-        offsets!(Exits "exits": seen out),
-        offsets!(Control "control": alive_until now layout),
+        offsets!(Entry4 "entry4": e src dst key),
+        offsets!(Entry6 "entry6": e src dst key),
+        offsets!(Exits "exits": out),
+        offsets!(Control "control": alive_until now layout secret),
     ]
     .concat();
     expected.push(format!("OUT_NUMBER {OUT_NUMBER}"));

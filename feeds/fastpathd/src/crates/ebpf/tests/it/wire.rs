@@ -10,8 +10,8 @@ use aya::programs::{SchedClassifier, TcAttachType};
 use ebpf::attach::{Attached, Hook as Point, attach, attached, detach};
 use ebpf::devices::RedirectMap;
 use ebpf::folder::Folder;
-use ebpf::layout::{EXIT_PORTS, Exits, Out};
-use ebpf::programs::{Dsa, LoadOptions, ProgramRole, Programs, heartbeat};
+use ebpf::layout::{Control, EXIT_PORTS, Exits, Out};
+use ebpf::programs::{CONTROL, Dsa, LoadOptions, ProgramRole, Programs, heartbeat};
 
 use crate::dissect::{Expected, check};
 use crate::flow::{Flow, Pair};
@@ -153,8 +153,9 @@ struct Wire {
     egress: Socket,
     inside: (u32, u32),
     hook: Hook,
-    flows4: aya::maps::HashMap<aya::maps::MapData, ebpf::layout::Key4, ebpf::layout::Entry4>,
-    flows6: aya::maps::HashMap<aya::maps::MapData, ebpf::layout::Key6, ebpf::layout::Entry6>,
+    flows4: aya::maps::HashMap<aya::maps::MapData, u64, ebpf::layout::Entry4>,
+    flows6: aya::maps::HashMap<aya::maps::MapData, u64, ebpf::layout::Entry6>,
+    secret: u64,
     exits: aya::maps::PerCpuArray<aya::maps::MapData, Exits>,
 }
 
@@ -208,15 +209,18 @@ impl Wire {
         let flows6 = programs.take_map("flows6").expect("there").try_into().expect("a hash");
         let exits = programs.take_map("exits").expect("there").try_into().expect("an array");
         heartbeat(programs.fd(ProgramRole::Beat).expect("there"), 1_000_000).expect("beats");
+        let control = programs.take_map(CONTROL).expect("there");
+        let control = aya::maps::Array::<_, Control>::try_from(control).expect("an array");
+        let secret = control.get(&0, 0).expect("there").secret;
         let outside = (Socket::open(index("a0")), Socket::open(index("b1")));
         let egress = Socket::open(inside.1);
-        Self { folder, programs, outside, egress, inside, hook, flows4, flows6, exits }
+        Self { folder, programs, outside, egress, inside, hook, flows4, flows6, secret, exits }
     }
 
     fn put(&mut self, pair: &Pair) {
         match pair {
-            Pair::V4(key, to) => self.flows4.insert(key, to, 0).expect("put"),
-            Pair::V6(key, to) => self.flows6.insert(key, to, 0).expect("put"),
+            Pair::V4(key, to) => self.flows4.insert(key.hash(self.secret), to, 0).expect("put"),
+            Pair::V6(key, to) => self.flows6.insert(key.hash(self.secret), to, 0).expect("put"),
         }
     }
 

@@ -83,7 +83,7 @@ fn grown(entry: Entry, times: u64) -> Entry {
 /// Attaches programs to the lab's ports, and counts packets on these ports.
 fn attach(core: &mut Core, ports: &[u32]) {
     let maps = Fake::default();
-    let mut one = Exits { seen: 110, ..Exits::default() };
+    let mut one = Exits::default();
     (one.out[Out::Forwarded as usize], one.out[Out::Unknown as usize]) = (100, 10);
     for port in ports {
         maps.with(|inside| inside.exits.add(*port, &one));

@@ -65,7 +65,7 @@ pub(crate) fn view(engine: &EbpfEngine) -> EbpfView<'_> {
         // A flow has one entry per direction.
         capacity: table.map_or(0, ConnectionTable::capacity) / 2,
         evicted: table.map_or(0, ConnectionTable::evicted),
-        seen: counted.seen,
+        seen: counted.seen(),
         exits: exits.map(|(exit, packets)| ExitView { exit: exit.name(), packets }).collect(),
         dropped: dropped
             .map(|(rule, sum)| DroppedView { rule: *rule, packets: sum.packets, bytes: sum.bytes })

@@ -80,7 +80,8 @@ fn flows() -> Vec<Entry> {
 /// Attaches programs to 64 ports, with packets in each element of their counters.
 fn programs(core: &mut Core) {
     let maps = Fake::default();
-    let one = Exits { seen: 110, ..Exits::default() };
+    let mut one = Exits::default();
+    one.out[0] = 110;
     (0..64).for_each(|port| maps.with(|inside| inside.exits.add(port, &one)));
     let names: Vec<_> = (0..64).map(|port| format!("port{port}")).collect();
     let names: Vec<_> = names.iter().map(String::as_str).collect();

@@ -415,7 +415,7 @@ fn exits_are_summed_up_and_shown_by_port() {
     let (mut core, maps) = (asking(), Fake::default());
     core.attached(Ok(outcome(&maps, &["lan1", "lan2", "wan"], &[])));
     for (ifindex, packets) in [(1, 5), (3, 7), (9, 1), (99, 2)] {
-        let mut one = Exits { seen: packets, ..Exits::default() };
+        let mut one = Exits::default();
         one.out[Out::Ttl as usize] = packets;
         maps.with(|inside| inside.exits.add(ifindex, &one));
     }
