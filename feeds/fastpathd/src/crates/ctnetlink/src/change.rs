@@ -69,6 +69,9 @@ pub async fn delete(entries: &[(u16, Tuple)]) -> Result<Changed, DeleteError> {
 }
 
 pub async fn update(entries: &[EntryUpdate]) -> Result<Changed, UpdateError> {
+    if entries.is_empty() {
+        return Ok(Changed::default());
+    }
     let mut changes = Changes::open().map_err(UpdateError)?;
     let make = |seq, at: usize, ack| request::update(seq, &entries[at], ack);
     changes.run(entries.len(), &make).await.map_err(UpdateError)

@@ -74,13 +74,17 @@ impl EventSocket {
     /// means that the queue is empty.
     pub fn try_recv(&mut self) -> Result<Vec<Event>, EventError> {
         let mut found = Vec::new();
-        while found.len() < MAX_EVENTS {
-            match self.socket.try_recv().map_err(failure)? {
-                Some(datagram) => found.extend(events(datagram)),
-                None => break,
+        loop {
+            let received = self.socket.try_recv_burst(|datagram| found.extend(events(datagram)));
+            if received.map_err(failure)? == 0 || !found.is_empty() {
+                return Ok(found);
             }
         }
-        Ok(found)
+    }
+
+    /// Prevents wake-ups for further events until the caller waits for them again.
+    pub fn mute(&mut self) {
+        self.socket.mute();
     }
 
     /// Replaces the socket and discards the queued events. After an overflow, the kernel drops

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Looks up single conntrack entries by zone and original direction.
+//! Looks up conntrack entries by zone and original direction, 64 per system call.
 
 use netlink::{AsyncSocket, Protocol, RequestError, messages};
 use rustix::io::Errno;
@@ -7,6 +7,10 @@ use rustix::io::Errno;
 use crate::decode::{self, CT_NEW};
 use crate::entry::{Entry, Tuple};
 use crate::request;
+
+/// Requests per datagram. The kernel answers all of them within `send`, so the answers must fit
+/// into the receive buffer.
+const BATCH: usize = 64;
 
 #[derive(Debug, thiserror::Error)]
 #[error("cannot look up a conntrack entry")]
@@ -28,29 +32,49 @@ impl Lookup {
         }
     }
 
-    /// Returns the entry with original direction `orig` in `zone`, or `None` if it does not exist.
-    pub async fn get(&mut self, zone: u16, orig: &Tuple) -> Result<Option<Entry>, LookupError> {
-        self.request(zone, orig).await.map_err(LookupError)
+    /// Returns for each key, a zone and an original direction, the entry or `None` if it does not
+    /// exist.
+    pub async fn get(&mut self, keys: &[(u16, Tuple)]) -> Result<Vec<Option<Entry>>, LookupError> {
+        let mut found = vec![None; keys.len()];
+        for (keys, found) in keys.chunks(BATCH).zip(found.chunks_mut(BATCH)) {
+            tokio::task::yield_now().await;
+            self.batch(keys, found).await.map_err(LookupError)?;
+        }
+        Ok(found)
     }
 
-    async fn request(&mut self, zone: u16, orig: &Tuple) -> Result<Option<Entry>, RequestError> {
-        self.seq = self.seq.wrapping_add(1);
-        let seq = self.seq;
-        self.socket.send(&request::get(seq, zone, orig)).map_err(RequestError::Send)?;
-        loop {
+    async fn batch(
+        &mut self,
+        keys: &[(u16, Tuple)],
+        found: &mut [Option<Entry>],
+    ) -> Result<(), RequestError> {
+        let first = self.seq.wrapping_add(1);
+        let mut requests = Vec::new();
+        for (zone, orig) in keys {
+            self.seq = self.seq.wrapping_add(1);
+            requests.extend(request::get(self.seq, *zone, orig));
+        }
+        self.socket.send(&requests).map_err(RequestError::Send)?;
+        let mut missing = keys.len();
+        while missing > 0 {
             let datagram = self.socket.recv().await.map_err(RequestError::Receive)?;
-            for message in messages(datagram).filter(|message| message.seq == seq) {
+            for message in messages(datagram) {
+                let at = usize::try_from(message.seq.wrapping_sub(first)).unwrap_or(usize::MAX);
+                let Some(found) = found.get_mut(at) else { continue };
                 if message.kind == CT_NEW {
-                    return Ok(decode::entry(message.payload));
-                }
-                match message.end() {
-                    Some(Err(refusal)) if refusal.errno != Errno::NOENT.raw_os_error() => {
-                        return Err(RequestError::Refused(refusal));
+                    *found = decode::entry(message.payload);
+                } else {
+                    match message.end() {
+                        Some(Err(refusal)) if refusal.errno != Errno::NOENT.raw_os_error() => {
+                            return Err(RequestError::Refused(refusal));
+                        }
+                        Some(_) => {}
+                        None => continue,
                     }
-                    Some(_) => return Ok(None),
-                    None => {}
                 }
+                missing -= 1;
             }
         }
+        Ok(())
     }
 }

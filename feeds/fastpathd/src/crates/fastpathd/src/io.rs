@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use std::rc::Rc;
 use std::time::Instant;
 
+use ctnetlink::Lookup;
 use gateway::event::Event;
 use gateway::sys::error::chain;
 use ruleset::NftCommand;
@@ -49,8 +50,9 @@ pub(crate) struct Io {
     /// Held while programs are attached or the WAN's queues change, because both add and remove
     /// clsact.
     pub(crate) programs_lock: Rc<Mutex<()>>,
-    /// Socket for route lookups. `None` before the first lookup and after a failure.
-    pub(crate) lookup: Rc<Mutex<Option<RouteLookup>>>,
+    /// Sockets for lookups. `None` before the first lookup and after a failure.
+    pub(crate) routes: Rc<Mutex<Option<RouteLookup>>>,
+    pub(crate) conntrack: Rc<Mutex<Option<Lookup>>>,
     pub(crate) events: mpsc::Sender<Event>,
     /// Events that must follow all conntrack events that the kernel has already sent.
     pub(crate) after_conntrack: mpsc::UnboundedSender<Event>,
@@ -70,7 +72,8 @@ impl Io {
             nft: NftCommand::default(),
             table_lock: Rc::default(),
             programs_lock: Rc::default(),
-            lookup: Rc::default(),
+            routes: Rc::default(),
+            conntrack: Rc::default(),
             events,
             after_conntrack,
             bus: None,

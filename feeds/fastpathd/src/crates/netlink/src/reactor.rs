@@ -3,6 +3,7 @@
 #![expect(unsafe_code, reason = "the descriptor is registered while its owner lives")]
 
 use std::io;
+use std::sync::Arc;
 
 use rustix::io::Errno;
 use rustix::net::SocketFlags;
@@ -14,35 +15,58 @@ use crate::socket::{DATAGRAM, Protocol, Socket};
 
 /// Socket for events, or for requests that must not block the thread.
 pub struct AsyncSocket {
-    fd: AsyncFd<Socket>,
+    socket: Arc<Socket>,
+    /// Registration with the reactor, made when the queue is empty for the first time.
+    fd: Option<AsyncFd<Arc<Socket>>>,
     buffer: Vec<u8>,
     burst: Option<Burst>,
 }
 
 impl AsyncSocket {
-    /// Opens a socket and joins the multicast groups. Needs a tokio runtime.
+    /// Opens a socket and joins the multicast groups.
     pub fn open(protocol: Protocol, groups: &[u32]) -> io::Result<Self> {
         let socket = Socket::open(protocol, SocketFlags::NONBLOCK)?;
         for group in groups {
             socket.join(*group)?;
         }
-        // SAFETY: the socket owns its descriptor and keeps it open until the socket is dropped.
-        let fd = unsafe { AsyncFd::register_with_interest(socket, Interest::READABLE) };
-        Ok(Self { fd: fd.map_err(io::Error::from)?, buffer: vec![0; DATAGRAM], burst: None })
+        Ok(Self { socket: Arc::new(socket), fd: None, buffer: vec![0; DATAGRAM], burst: None })
+    }
+
+    /// Removes the registration with the reactor, which would otherwise wake the thread for each
+    /// datagram. The next call that finds the queue empty registers the socket again.
+    pub fn mute(&mut self) {
+        self.fd = None;
+    }
+
+    /// Waits for datagrams after the queue was empty. Needs a tokio runtime.
+    async fn readable(&mut self) -> io::Result<()> {
+        let fd = match &mut self.fd {
+            Some(fd) => fd,
+            none => {
+                let socket = Arc::clone(&self.socket);
+                // SAFETY: the socket owns its descriptor and keeps it open until the last reference
+                // is dropped.
+                let fd = unsafe { AsyncFd::register_with_interest(socket, Interest::READABLE) };
+                none.insert(fd.map_err(io::Error::from)?)
+            }
+        };
+        // The caller reads again before the next wait.
+        fd.readable().await?.clear_ready();
+        Ok(())
     }
 
     pub fn join(&self, group: u32) -> io::Result<()> {
-        self.fd.get_ref().join(group)
+        self.socket.join(group)
     }
 
     /// Requests a receive buffer of this size and returns the granted size. Sizes above
     /// `net.core.rmem_max` need `CAP_NET_ADMIN`.
     pub fn receive_buffer(&self, bytes: usize) -> io::Result<usize> {
-        self.fd.get_ref().receive_buffer(bytes)
+        self.socket.receive_buffer(bytes)
     }
 
     pub fn send(&self, messages: &[u8]) -> io::Result<()> {
-        self.fd.get_ref().send(messages)
+        self.socket.send(messages)
     }
 
     /// Receives the next datagram. Cancel safe.
@@ -51,10 +75,10 @@ impl AsyncSocket {
     /// Returns the kernel's error; see [`overrun`].
     pub async fn recv(&mut self) -> io::Result<&[u8]> {
         loop {
-            let mut ready = self.fd.readable().await?;
-            let buffer = &mut self.buffer;
-            if let Ok(received) = ready.try_io(|fd| fd.get_ref().receive(buffer)) {
-                return received.map(|length| &self.buffer[..length]);
+            match self.socket.receive(&mut self.buffer) {
+                Ok(length) => return Ok(&self.buffer[..length]),
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => self.readable().await?,
+                Err(error) => return Err(error),
             }
         }
     }
@@ -65,13 +89,10 @@ impl AsyncSocket {
     /// # Errors
     /// Returns the kernel's error; see [`overrun`]. Returns `EMSGSIZE` if a datagram exceeds 4 KiB.
     pub async fn recv_burst(&mut self, mut each: impl FnMut(&[u8])) -> io::Result<usize> {
-        let burst = self.burst.get_or_insert_with(Burst::new);
         loop {
-            let mut ready = self.fd.readable().await?;
-            if let Ok(received) = ready.try_io(|fd| burst.receive(fd.get_ref())) {
-                let received = received?;
-                burst.datagrams().try_for_each(|datagram| datagram.map(&mut each))?;
-                return Ok(received);
+            match self.try_recv_burst(&mut each)? {
+                0 => self.readable().await?,
+                received => return Ok(received),
             }
         }
     }
@@ -81,9 +102,22 @@ impl AsyncSocket {
     /// # Errors
     /// Returns the kernel's error; see [`overrun`].
     pub fn try_recv(&mut self) -> io::Result<Option<&[u8]>> {
-        match self.fd.get_ref().receive(&mut self.buffer) {
+        match self.socket.receive(&mut self.buffer) {
             Ok(length) => Ok(Some(&self.buffer[..length])),
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Like [`recv_burst`](Self::recv_burst), without waiting: returns 0 if the queue is empty.
+    pub fn try_recv_burst(&mut self, mut each: impl FnMut(&[u8])) -> io::Result<usize> {
+        let burst = self.burst.get_or_insert_with(Burst::new);
+        match burst.receive(&self.socket) {
+            Ok(received) => {
+                burst.datagrams().try_for_each(|datagram| datagram.map(&mut each))?;
+                Ok(received)
+            }
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(0),
             Err(error) => Err(error),
         }
     }
@@ -91,7 +125,7 @@ impl AsyncSocket {
 
 impl std::fmt::Debug for AsyncSocket {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("AsyncSocket").field("fd", &self.fd).finish_non_exhaustive()
+        f.debug_struct("AsyncSocket").field("socket", &self.socket).finish_non_exhaustive()
     }
 }
 

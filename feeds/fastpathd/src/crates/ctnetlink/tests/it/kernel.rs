@@ -52,19 +52,33 @@ fn reads_a_long_dump_in_batches() {
 }
 
 #[test]
-fn looks_up_a_single_entry() {
+fn looks_up_entries_in_the_order_of_their_keys() {
     in_namespace(|| async {
         let _sockets = talk();
-        let known = whole_table().await[0];
-        let mut lookup = Lookup::open().expect("a socket");
-        let found = lookup.get(0, &known.orig).await.expect("an answer");
-        assert_eq!(found.map(|entry| (entry.id, entry.reply)), Some((known.id, known.reply)));
-        let unknown = Tuple { sport: 1, ..known.orig };
-        assert_eq!(lookup.get(0, &unknown).await.expect("an answer"), None);
-        assert_eq!(lookup.get(9, &known.orig).await.expect("an answer"), None, "another zone");
+        for port in 20_000..20_150 {
+            connect(port);
+        }
+        let known = whole_table().await;
+        let mut keys: Vec<_> = known.iter().map(|entry| (0, entry.orig)).collect();
+        // Includes the first and the last message of a datagram.
+        for at in [0, 63, 64, 149] {
+            keys[at].0 = 9;
+        }
+        keys[70].1.sport = 1;
         let v6 = "fd00::1".parse().expect("an address");
-        let ping = Tuple { src: v6, dst: v6, proto: 58, sport: 1, dport: 128 << 8 };
-        assert_eq!(lookup.get(0, &ping).await.expect("an answer"), None);
+        keys[71].1 = Tuple { src: v6, dst: v6, proto: 58, sport: 1, dport: 128 << 8 };
+        let mut lookup = Lookup::open().expect("a socket");
+        // The socket is usable again.
+        for _ in 0..2 {
+            let found = lookup.get(&keys).await.expect("answers");
+            assert_eq!(found.len(), known.len());
+            for (at, (found, known)) in found.iter().zip(&known).enumerate() {
+                let missing = [0, 63, 64, 70, 71, 149].contains(&at);
+                let wanted = (!missing).then_some((known.id, known.reply));
+                assert_eq!(found.map(|entry| (entry.id, entry.reply)), wanted, "{at}");
+            }
+        }
+        assert_eq!(lookup.get(&[]).await.expect("nothing"), []);
     });
 }
 
@@ -104,6 +118,24 @@ fn try_recv_returns_queued_events_without_waiting() {
         ctnetlink::delete(&[(0, known.orig)]).await.expect("deleted");
         let events = socket.try_recv().expect("events");
         assert!(matches!(events[..], [Event::Destroy(_)]), "{events:?}");
+    });
+}
+
+#[test]
+fn a_muted_socket_receives_the_events_of_the_meantime() {
+    in_namespace(|| async {
+        let mut socket = EventSocket::open().expect("a socket");
+        for port in [20_000, 20_001] {
+            // Registers the socket, because the queue is empty.
+            let waited = tokio::time::timeout(Duration::from_millis(1), socket.recv()).await;
+            assert!(waited.is_err(), "{waited:?}");
+            socket.mute();
+            connect(port);
+            let events = socket.recv().await.expect("events");
+            assert!(matches!(events[..], [Event::New(new)] if new.orig.sport == port));
+            let (events, ()) = tokio::join!(socket.recv(), async { connect(port + 10) });
+            assert_eq!(events.expect("events").len(), 1, "woken for a later event");
+        }
     });
 }
 

@@ -1,18 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! Executes requests to conntrack: dumps, lookups, timeouts, window tracking and marks.
 
+use std::rc::Rc;
 use std::time::Duration;
 
 use ctnetlink::{
     Dump, DumpError, Entry, EntryUpdate, EventSocket, Lookup, LookupError, MarkBits, Tuple,
 };
-use flows::{CpuSample, ReadingStart, RulesVersion, Seen, StackCount};
+use flows::{CpuSample, RulesVersion, Seen, StackCount};
 use gateway::conntrack::{Effect, Event};
 use gateway::event::Event as AnyEvent;
 use gateway::offload::ebpf::{TCP, Waiting, without_window_tracking};
 use gateway::sys::error::chain;
 use model::Connection;
 use ruleset::{BY_CPU, IPSEC_SET, MISSED_SETS};
+use tokio::sync::Mutex;
 use tokio::sync::mpsc::{Sender, UnboundedReceiver};
 
 use crate::io::Io;
@@ -38,7 +40,19 @@ pub(crate) fn execute(effect: Effect, io: &Io) {
         Effect::Sweep => spawn_local(async move {
             let _ = events.send(AnyEvent::Conntrack(Event::Sweep)).await;
         }),
-        Effect::LookUp(wanted, start) => spawn_local(look_up(wanted, start, events)),
+        Effect::LookUp(wanted, start) => {
+            let lookup = Rc::clone(&io.conntrack);
+            spawn_local(async move {
+                match look_up(&wanted, &lookup).await {
+                    Ok(entries) => {
+                        let entries = entries.into_iter().flatten().collect();
+                        let event = AnyEvent::Conntrack(Event::LookedUp(entries, start));
+                        let _ = events.send(event).await;
+                    }
+                    Err(error) => log::error!("conntrack: {}", chain(&error)),
+                }
+            });
+        }
         Effect::Update(updates) => spawn_local(update(updates)),
         Effect::Delete(entries) => spawn_local(async move {
             if let Err(error) = ctnetlink::delete(&entries).await {
@@ -46,9 +60,9 @@ pub(crate) fn execute(effect: Effect, io: &Io) {
             }
         }),
         Effect::Confirm(connections, start) => {
-            let reports = io.after_conntrack.clone();
+            let (reports, lookup) = (io.after_conntrack.clone(), Rc::clone(&io.conntrack));
             spawn_local(async move {
-                let confirmed = Event::Confirmed(confirm(connections).await, start);
+                let confirmed = Event::Confirmed(confirm(connections, &lookup).await, start);
                 let _ = reports.send(AnyEvent::Conntrack(confirmed));
             });
         }
@@ -136,21 +150,18 @@ async fn cpu_sample() -> Option<CpuSample> {
     Some(CpuSample { hashes, flowtable_timeout })
 }
 
-async fn look_up(wanted: Vec<(u16, Tuple)>, start: ReadingStart, events: Sender<AnyEvent>) {
-    match look_up_each(&wanted).await {
-        Ok(entries) => {
-            let _ = events.send(AnyEvent::Conntrack(Event::LookedUp(entries, start))).await;
-        }
-        Err(error) => log::error!("conntrack: {}", chain(&error)),
-    }
-}
-
-async fn look_up_each(wanted: &[(u16, Tuple)]) -> Result<Vec<Entry>, LookupError> {
-    let mut socket = Lookup::open()?;
-    let mut found = Vec::new();
-    for (zone, orig) in wanted {
-        found.extend(socket.get(*zone, orig).await?);
-    }
+/// Looks entries up over a persistent socket, which is reopened after a failure.
+async fn look_up(
+    keys: &[(u16, Tuple)],
+    kept: &Mutex<Option<Lookup>>,
+) -> Result<Vec<Option<Entry>>, LookupError> {
+    let mut kept = kept.lock().await;
+    let mut socket = match kept.take() {
+        Some(socket) => socket,
+        None => Lookup::open()?,
+    };
+    let found = socket.get(keys).await?;
+    *kept = Some(socket);
     Ok(found)
 }
 
@@ -163,28 +174,31 @@ async fn update(updates: Vec<EntryUpdate>) {
 
 /// Returns the conntrack entries of these connections, after packets in flight have left the stack.
 /// A SYN, FIN or RST among these packets is then in the waiting map entry or in conntrack.
-async fn confirm(connections: Vec<Waiting>) -> Vec<(Waiting, Option<Entry>)> {
+async fn confirm(
+    connections: Vec<Waiting>,
+    lookup: &Mutex<Option<Lookup>>,
+) -> Vec<(Waiting, Option<Entry>)> {
     packets_in_flight().await;
-    match confirm_each(&connections).await {
-        Some(confirmed) => confirmed,
-        None => connections.into_iter().map(|one| (one, None)).collect(),
-    }
+    let entries = match confirm_each(&connections, lookup).await {
+        Ok(entries) => entries,
+        Err(why) => {
+            log::error!("conntrack: {why}");
+            vec![None; connections.len()]
+        }
+    };
+    connections.into_iter().zip(entries).collect()
 }
 
-async fn confirm_each(connections: &[Waiting]) -> Option<Vec<(Waiting, Option<Entry>)>> {
-    let failed = |error: &dyn std::error::Error| log::error!("conntrack: {}", chain(error));
+async fn confirm_each(
+    connections: &[Waiting],
+    lookup: &Mutex<Option<Lookup>>,
+) -> Result<Vec<Option<Entry>>, String> {
     let all = connections.iter().map(|one| &one.connection);
+    let keys: Vec<_> = all.clone().map(|one| (one.zone, one.orig)).collect();
     let tcp = all.filter(|one| one.orig.proto == TCP);
     let updates: Vec<EntryUpdate> = tcp.map(without_window_tracking).collect();
-    ctnetlink::update(&updates).await.map_err(|error| failed(&error)).ok()?;
-    let mut socket = Lookup::open().map_err(|error| failed(&error)).ok()?;
-    let mut found = Vec::new();
-    for one in connections {
-        let Connection { zone, orig, .. } = &one.connection;
-        let entry = socket.get(*zone, orig).await.map_err(|error| failed(&error)).ok()?;
-        found.push((*one, entry));
-    }
-    Some(found)
+    ctnetlink::update(&updates).await.map_err(|error| chain(&error))?;
+    look_up(&keys, lookup).await.map_err(|error| chain(&error))
 }
 
 /// Clears mark bits twice, because a packet in flight writes back the mark that it read, or sets

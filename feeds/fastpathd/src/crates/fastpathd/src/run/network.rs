@@ -42,7 +42,7 @@ pub(crate) fn execute(effect: Effect, io: &Io) {
     match effect {
         Effect::ReadInterfaces => io.with_bus(read_interfaces),
         Effect::AskRoutes(batch) => {
-            spawn_local(ask_routes(batch, Rc::clone(&io.lookup), io.events.clone()));
+            spawn_local(ask_routes(batch, Rc::clone(&io.routes), io.events.clone()));
         }
     }
 }

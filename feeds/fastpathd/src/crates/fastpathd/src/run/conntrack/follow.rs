@@ -13,7 +13,7 @@ use gateway::sys::error::chain;
 use tokio::sync::mpsc::{Sender, UnboundedReceiver};
 
 /// Pause after the socket is drained, so that a thousand events a second do not cause as many
-/// wake-ups.
+/// wake-ups. Reports wait, too: each causes a read of the socket, whose events cause the next one.
 const BATCH_INTERVAL: Duration = Duration::from_millis(10);
 /// Pause before the event socket is opened again after a failure.
 const RETRY_INTERVAL: Duration = Duration::from_secs(5);
@@ -28,6 +28,8 @@ pub(super) trait EventSource {
     async fn recv(&mut self) -> Read;
     /// Returns queued events without waiting. Empty if all have been read.
     fn try_recv(&mut self) -> Read;
+    /// Prevents wake-ups for further events until the next call of `recv`.
+    fn mute(&mut self);
     fn reopen(&mut self) -> Result<(), EventError>;
 }
 
@@ -38,6 +40,10 @@ impl EventSource for EventSocket {
 
     fn try_recv(&mut self) -> Read {
         Self::try_recv(self)
+    }
+
+    fn mute(&mut self) {
+        Self::mute(self);
     }
 
     fn reopen(&mut self) -> Result<(), EventError> {
@@ -78,26 +84,33 @@ async fn follow(
     reports: &mut UnboundedReceiver<AnyEvent>,
 ) -> Result<Closed, EventError> {
     loop {
-        let report = tokio::select! {
+        let (mut due, mut all) = (Vec::new(), true);
+        tokio::select! {
             read = socket.recv() => {
-                let all = read.as_ref().map_or(true, |changes| changes.len() < MAX_EVENTS);
+                all = read.as_ref().map_or(true, |changes| changes.len() < MAX_EVENTS);
                 if forward(read, socket, events).await?.is_some() {
                     return Ok(Closed);
                 }
-                if !all {
-                    continue;
-                }
-                tokio::time::timeout(BATCH_INTERVAL, reports.recv()).await.ok().flatten()
             }
-            Some(report) = reports.recv() => Some(report),
-        };
-        let Some(report) = report else { continue };
-        let rest = forward_queued(socket, events).await;
-        // Forward the report after a failure, too; a new socket has no earlier events.
-        if events.send(report).await.is_err() {
-            return Ok(Closed);
+            Some(report) = reports.recv() => due.push(report),
         }
-        rest?;
+        while let Ok(report) = reports.try_recv() {
+            due.push(report);
+        }
+        if !due.is_empty() {
+            let rest = forward_queued(socket, events).await;
+            // Forward reports after a failure, too; a new socket has no earlier events.
+            for report in due {
+                if events.send(report).await.is_err() {
+                    return Ok(Closed);
+                }
+            }
+            rest?;
+        }
+        if all {
+            socket.mute();
+            tokio::time::sleep(BATCH_INTERVAL).await;
+        }
     }
 }
 

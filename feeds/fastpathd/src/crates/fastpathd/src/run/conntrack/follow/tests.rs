@@ -39,6 +39,8 @@ impl EventSource for Queue {
         self.0.borrow_mut().pop_front().unwrap_or(Ok(Vec::new()))
     }
 
+    fn mute(&mut self) {}
+
     fn reopen(&mut self) -> Result<(), EventError> {
         self.0.borrow_mut().clear();
         Ok(())
@@ -110,7 +112,7 @@ fn a_report_follows_all_earlier_events() {
 }
 
 #[test]
-fn a_report_without_queued_events_is_forwarded_at_once() {
+fn reports_are_forwarded_without_further_events() {
     let queue = Queue::default();
     queue.push(1);
     let (order, end) = forwarded(&queue, 2, |behind| {
@@ -118,6 +120,43 @@ fn a_report_without_queued_events_is_forwarded_at_once() {
         ask(behind);
     });
     assert_eq!((&*order, end), ("1 read read", None));
+}
+
+/// Otherwise each report would cause a read of few events, and their confirmation the next report.
+#[test]
+fn reports_of_an_interval_are_forwarded_together() {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_time()
+        .start_paused(true)
+        .build()
+        .unwrap();
+    runtime.block_on(async {
+        let (events, mut inbox) = mpsc::channel(8);
+        let (behind, mut asked) = mpsc::unbounded_channel();
+        let (queue, begin) = (Queue::default(), tokio::time::Instant::now());
+        queue.push(1);
+        let mut socket = queue.clone();
+        let following = follow(&mut socket, &events, &mut asked);
+        let driven = async {
+            let mut order = Vec::new();
+            for _ in 0..3 {
+                let event = inbox.recv().await.expect("an event");
+                order.push((shown(&event), begin.elapsed()));
+                if order.len() == 1 {
+                    ask(&behind);
+                    tokio::time::sleep(BATCH_INTERVAL / 2).await;
+                    ask(&behind);
+                }
+            }
+            order
+        };
+        let order = tokio::select! {
+            order = driven => order,
+            _ = following => panic!("ended"),
+        };
+        let read = || ("read".to_owned(), BATCH_INTERVAL);
+        assert_eq!(order, [("1".to_owned(), Duration::ZERO), read(), read()]);
+    });
 }
 
 #[test]
