@@ -104,25 +104,42 @@ fn tuple(attrs: &[u8]) -> Option<Tuple> {
 }
 
 fn addresses(attrs: &[u8]) -> Option<(IpAddr, IpAddr)> {
-    let v4 = |kind| number::<4, IpAddr>(attribute(attrs, kind)?, IpAddr::from);
-    let v6 = |kind| number::<16, IpAddr>(attribute(attrs, kind)?, IpAddr::from);
-    let src = v4(cta::IP_V4_SRC).or_else(|| v6(cta::IP_V6_SRC))?;
-    let dst = v4(cta::IP_V4_DST).or_else(|| v6(cta::IP_V6_DST))?;
+    let (mut src, mut dst) = (None, None);
+    for (kind, value) in attributes(attrs) {
+        let v4 = || number::<4, IpAddr>(value, IpAddr::from);
+        let v6 = || number::<16, IpAddr>(value, IpAddr::from);
+        match kind {
+            cta::IP_V4_SRC => src = src.or_else(v4),
+            cta::IP_V4_DST => dst = dst.or_else(v4),
+            cta::IP_V6_SRC => src = src.or_else(v6),
+            cta::IP_V6_DST => dst = dst.or_else(v6),
+            _ => {}
+        }
+    }
+    let (src, dst) = (src?, dst?);
     (src.is_ipv4() == dst.is_ipv4()).then_some((src, dst))
 }
 
 /// Returns the protocol number and the two ports, or the ICMP fields of [`Tuple`].
 fn protocol(attrs: &[u8]) -> (u8, u16, u16) {
-    let byte = |kind| attribute(attrs, kind)?.first().copied();
-    let word = |kind| number(attribute(attrs, kind)?, u16::from_be_bytes);
-    let icmp = |kind, code| Some(u16::from_be_bytes([byte(kind)?, byte(code)?]));
-    let sport = word(cta::PROTO_SRC_PORT)
-        .or_else(|| word(cta::PROTO_ICMP_ID))
-        .or_else(|| word(cta::PROTO_ICMPV6_ID));
-    let dport = word(cta::PROTO_DST_PORT)
-        .or_else(|| icmp(cta::PROTO_ICMP_TYPE, cta::PROTO_ICMP_CODE))
-        .or_else(|| icmp(cta::PROTO_ICMPV6_TYPE, cta::PROTO_ICMPV6_CODE));
-    (byte(cta::PROTO_NUM).unwrap_or(0), sport.unwrap_or(0), dport.unwrap_or(0))
+    let (mut proto, mut sport, mut dport) = (None, None, None);
+    let (mut icmp_type, mut icmp_code) = (None, None);
+    for (kind, value) in attributes(attrs) {
+        let byte = || value.first().copied();
+        let word = || number(value, u16::from_be_bytes);
+        match kind {
+            cta::PROTO_NUM => proto = proto.or_else(byte),
+            cta::PROTO_SRC_PORT | cta::PROTO_ICMP_ID | cta::PROTO_ICMPV6_ID => {
+                sport = sport.or_else(word);
+            }
+            cta::PROTO_DST_PORT => dport = dport.or_else(word),
+            cta::PROTO_ICMP_TYPE | cta::PROTO_ICMPV6_TYPE => icmp_type = icmp_type.or_else(byte),
+            cta::PROTO_ICMP_CODE | cta::PROTO_ICMPV6_CODE => icmp_code = icmp_code.or_else(byte),
+            _ => {}
+        }
+    }
+    let icmp = icmp_type.zip(icmp_code).map(|(kind, code)| u16::from_be_bytes([kind, code]));
+    (proto.unwrap_or(0), sport.unwrap_or(0), dport.or(icmp).unwrap_or(0))
 }
 
 fn tcp_state(attrs: &[u8]) -> Option<TcpState> {
