@@ -2,11 +2,11 @@
 //! Synchronizes the kernel's maps with the [`ConnectionTable`]: renews the heartbeat, reads
 //! counters, removes ended connections, and adopts entries of a previous daemon.
 
-use std::collections::HashMap;
 use std::io;
 use std::time::Duration;
 
 use ctnetlink::Counters;
+use hashbrown::HashMap;
 use model::Connection;
 
 use crate::connection::{

@@ -3,11 +3,11 @@
 //! decides when to extend conntrack timeouts.
 
 use std::cmp::Reverse;
-use std::collections::{HashMap, HashSet};
 use std::time::Duration;
 
 use config::Network;
 use ctnetlink::Counters;
+use hashbrown::{HashMap, HashSet};
 use model::Connection;
 
 use crate::connection::{EntryGrowth, EntryReading, Extension, Installation, Left, Timeouts};
@@ -238,6 +238,12 @@ impl ConnectionTable {
             }
         }
         Some(Left { connection: held.connection, keys: held.keys })
+    }
+
+    /// Returns the endpoint of a destination with connections.
+    #[must_use]
+    pub fn endpoint(&self, destination: &Destination) -> Option<&Endpoint> {
+        self.stations.get(destination).map(|station| &station.endpoint)
     }
 
     #[must_use]

@@ -2,8 +2,9 @@
 //! Interns sides and host names: each value is stored once and has a 32-bit number.
 
 use std::borrow::Borrow;
-use std::collections::HashMap;
 use std::hash::Hash;
+
+use hashbrown::HashMap;
 
 /// Number of an interned value; 0 if not set.
 pub(crate) type Number = u32;

@@ -4,7 +4,10 @@
 use std::net::IpAddr;
 use std::rc::Rc;
 
+use hashbrown::HashMap;
 use model::{Connection, NextHop, Routing, TrafficTypes};
+
+use crate::intern::Number;
 
 /// Path from the router to an address.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -89,6 +92,39 @@ pub trait Network {
     fn name(&self, address: IpAddr) -> Option<&str>;
     /// Returns a number that changes with the results of the other methods.
     fn generation(&self) -> u64;
+}
+
+/// Maximum ends in [`KnownEnds`], about 1 MB. When full, all are dropped.
+const MAX_KNOWN_ENDS: usize = 16_384;
+
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct End {
+    pub(crate) side: Number,
+    pub(crate) name: Number,
+    pub(crate) local: bool,
+}
+
+/// Ends of flows that were looked up since the network changed.
+#[derive(Debug, Default)]
+pub(crate) struct KnownEnds {
+    generation: u64,
+    ends: HashMap<(IpAddr, Option<NextHop>), End>,
+}
+
+impl KnownEnds {
+    /// Returns a known end, or looks it up.
+    pub(crate) fn get(
+        &mut self,
+        generation: u64,
+        end: (IpAddr, Option<NextHop>),
+        look_up: impl FnOnce() -> End,
+    ) -> End {
+        if self.generation != generation || self.ends.len() == MAX_KNOWN_ENDS {
+            self.generation = generation;
+            self.ends.clear();
+        }
+        *self.ends.entry(end).or_insert_with(look_up)
+    }
 }
 
 /// Returns whether initiator and responder are hosts behind the router. An initiator without a zone

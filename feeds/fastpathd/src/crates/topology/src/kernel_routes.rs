@@ -3,10 +3,10 @@
 //! change, collects questions for the kernel, and evicts the least recently used answers.
 
 use std::cell::RefCell;
-use std::collections::HashMap;
 use std::net::IpAddr;
 
 use config::Network;
+use hashbrown::HashMap;
 
 use crate::change::Change;
 use crate::lookup::{RouteAnswer, RouteQuery};

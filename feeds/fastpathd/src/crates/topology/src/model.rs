@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! Applies changes, and answers queries about links, addresses, next hops and stations.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet};
 use std::net::{IpAddr, Ipv4Addr};
 
 use config::Network;
+use hashbrown::{HashMap, HashSet};
 
 use crate::change::Change;
 use crate::kernel_routes::{KernelRoutes, Reach};

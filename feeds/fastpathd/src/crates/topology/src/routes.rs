@@ -6,8 +6,10 @@
 //! [`Topology::is_policy_routed`](crate::Topology::is_policy_routed).
 
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::net::IpAddr;
+
+use hashbrown::HashMap;
 
 use crate::prefix::{bits, mask};
 use crate::types::{Route, RouteKind};

@@ -181,6 +181,8 @@ fn a_change_removes_only_connections_that_depend_on_it() {
     let same = Endpoint { dependencies: vec![Dependency::Vlans(5)], ..endpoint(2, 2) };
     assert!(world.table.moved(destination(2), Some(same)).is_empty());
     assert_eq!(touched(&world, DependencyChange::Vlans), [host(2)]);
+    let known = world.table.endpoint(&destination(2)).map(|end| &end.dependencies[..]);
+    assert_eq!(known, Some(&[Dependency::Vlans(5)][..]));
     assert_eq!(world.table.moved(destination(2), Some(endpoint(5, 2))), [1]);
     let mut gone = world.table.moved(destination(1), None);
     gone.sort_unstable();
@@ -190,6 +192,7 @@ fn a_change_removes_only_connections_that_depend_on_it() {
         assert!(world.table.leave(id).is_none());
     }
     assert_eq!(world.table.touched(&[DependencyChange::All]), []);
+    assert_eq!(world.table.endpoint(&destination(2)), None);
     assert!(world.table.is_empty());
 }
 

@@ -2,9 +2,8 @@
 //! Applies dumps, events, look-ups and re-inspection to the table, and selects flows for an early
 //! look-up.
 
-use std::collections::HashSet;
-
 use ctnetlink::{Entry, Event, Tuple};
+use hashbrown::HashSet;
 
 use crate::flow::Flow;
 use crate::handshake::{self, ReadingStart};

@@ -2,6 +2,7 @@
 //! Decides path and reason of flows after changes of engine, inspection, routes or flow. Requests
 //! eBPF offload.
 
+use std::net::IpAddr;
 use std::rc::Rc;
 use std::time::Duration;
 
@@ -14,7 +15,7 @@ use crate::handshake::{Event, OffloadRequest};
 use crate::inspection::InspectionState;
 use crate::intern::Number;
 use crate::ladder::{Climb, Facts, offloaded};
-use crate::network::{Network, Reach, reach};
+use crate::network::{End, Network, Reach, reach};
 use crate::stack::ByStack;
 use crate::table::FlowTable;
 use crate::time::{Millis, Now};
@@ -67,27 +68,35 @@ impl FlowTable {
         flow.generation = net.generation();
         self.requests.extend(flow.offload_step(Event::NetworkChanged));
         let (initiator, responder) = (flow.orig.src, flow.reply.src);
-        flow.local = net.is_local(initiator) || net.is_local(responder);
         let ends = [flow.initiator, flow.responder];
         let route = self.route(position, net);
         let hops = self.flows[position].hops();
-        let numbers =
-            [0, 1].map(|i| self.side_of([initiator, responder][i], hops.map(|both| both[i]), net));
+        let known =
+            [0, 1].map(|i| self.end_of([initiator, responder][i], hops.map(|both| both[i]), net));
         let flow = &mut self.flows[position];
-        flow.reach = reach(numbers.map(|number| self.sides.get(number)));
-        [flow.initiator, flow.responder] = numbers;
-        let mut name = |address| match net.name(address) {
-            None | Some("") => 0,
-            Some(name) => match self.names.find(name) {
-                0 => self.names.number(Rc::from(name)),
-                known => known,
-            },
-        };
-        (flow.src_name, flow.dst_name) = (name(initiator), name(responder));
+        flow.local = known.iter().any(|end| end.local);
+        flow.reach = reach(known.map(|end| self.sides.get(end.side)));
+        [flow.initiator, flow.responder] = known.map(|end| end.side);
+        [flow.src_name, flow.dst_name] = known.map(|end| end.name);
         if route.is_some() || flow.route.is_some() {
             self.strayed |= self.strays(position, ends, route.as_deref());
         }
         self.police(position);
+    }
+
+    fn end_of(&mut self, address: IpAddr, hop: Option<NextHop>, net: &dyn Network) -> End {
+        let (sides, names) = (&mut self.sides, &mut self.names);
+        self.known_ends.get(net.generation(), (address, hop), || End {
+            side: net.side(address, hop).map_or(0, |side| sides.number(side)),
+            name: match net.name(address) {
+                None | Some("") => 0,
+                Some(name) => match names.find(name) {
+                    0 => names.number(Rc::from(name)),
+                    known => known,
+                },
+            },
+            local: net.is_local(address),
+        })
     }
 
     fn strays(&self, position: usize, ends: [Number; 2], before: Option<&FlowRoute>) -> bool {

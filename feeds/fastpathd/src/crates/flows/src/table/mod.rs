@@ -12,13 +12,11 @@ mod index;
 mod judge;
 mod offload;
 mod record;
-mod sides;
 
-use std::collections::HashSet;
 use std::rc::Rc;
 
 use ctnetlink::Tuple;
-use hashbrown::HashTable;
+use hashbrown::{HashSet, HashTable};
 
 use crate::accounts::Accounts;
 use crate::ends::ByEnds;
@@ -29,12 +27,11 @@ use crate::history::{History, HistoryQuery, Rings};
 use crate::hosts::HostTraffic;
 use crate::inspection::InspectionState;
 use crate::intern::{Interner, Number};
-use crate::network::Side;
+use crate::network::{KnownEnds, Side};
 use crate::path::Reason;
 use crate::report::{FlowRecord, RecordTimeouts};
 use crate::table::capacity::Capacity;
 use crate::table::hardware::Hardware;
-use crate::table::sides::SideCache;
 use crate::time::Now;
 use crate::totals::Totals;
 use crate::traffic::{Traffic, ZoneTraffic};
@@ -52,8 +49,8 @@ pub struct FlowTable {
     index: HashTable<u32>,
     ends: ByEnds,
     sides: Interner<Side>,
-    side_cache: SideCache,
     names: Interner<Rc<str>>,
+    known_ends: KnownEnds,
     engine: EngineState,
     inspection: InspectionState,
     accounts: Accounts,
@@ -94,8 +91,8 @@ impl Default for FlowTable {
             index: HashTable::new(),
             ends: ByEnds::default(),
             sides: Interner::default(),
-            side_cache: SideCache::default(),
             names: Interner::default(),
+            known_ends: KnownEnds::default(),
             engine: EngineState::default(),
             inspection: InspectionState::default(),
             accounts: Accounts::default(),

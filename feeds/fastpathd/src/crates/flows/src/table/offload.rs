@@ -2,9 +2,8 @@
 //! Exchanges requests, outcomes and counters with the eBPF engine, and handles changes of the
 //! firewall rules.
 
-use std::collections::HashMap;
-
 use ctnetlink::{Counters, Entry, TcpState};
+use hashbrown::HashMap;
 use model::{Connection, NextHop};
 
 use crate::flow::Flow;

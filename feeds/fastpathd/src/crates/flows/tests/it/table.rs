@@ -7,7 +7,7 @@ use crate::support::{
 };
 use ctnetlink::{Entry, Event, Status, TcpState};
 use flows::{EngineState, FlowTable};
-use serde_json::json;
+use serde_json::{Value, json};
 
 fn event(table: &mut FlowTable, seconds: f64, event: &Event) {
     table.event(event, at(seconds), &Net::default());
@@ -287,6 +287,23 @@ fn looks_up_sides_and_names_when_the_network_changes() {
     let row = only(&table, 3.0);
     assert_eq!((&row["out_dev"], &row["src_name"]), (&json!("wwan0"), &json!("renamed")));
     assert_eq!(verdict(&row), ("slow", "no-device"));
+}
+
+#[test]
+fn looks_up_each_end_once_until_the_network_changes() {
+    let mut table = watching();
+    let mut net = Net::default();
+    let devices = |table: &FlowTable, seconds: f64| -> Vec<Value> {
+        let rows = rows(table, seconds, &json!({}));
+        rows.iter().map(|row| row["out_dev"].clone()).collect()
+    };
+    dump_in(&mut table, 1.0, &[web(1)], &net);
+    net.wan = support::side("wwan0", 0, "wan", "");
+    dump_in(&mut table, 2.0, &[web(1), web(2)], &net);
+    assert_eq!(devices(&table, 2.0), ["pppoe-wan", "pppoe-wan"], "unchanged generation");
+    net.generation += 1;
+    dump_in(&mut table, 3.0, &[web(1), web(2), web(3)], &net);
+    assert_eq!(devices(&table, 3.0), ["wwan0"; 3]);
 }
 
 #[test]

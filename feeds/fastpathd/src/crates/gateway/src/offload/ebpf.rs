@@ -275,8 +275,13 @@ impl EbpfEngine {
         })
     }
 
+    /// Returns the endpoint of `destination`, which changes of the network keep up to date while it
+    /// has connections.
     fn endpoint(&self, topology: &Topology, destination: Destination) -> Result<Endpoint, Reason> {
-        endpoint(&self.programs, topology, destination)
+        match self.table().and_then(|table| table.endpoint(&destination)) {
+            Some(known) => Ok(known.clone()),
+            None => endpoint(&self.programs, topology, destination),
+        }
     }
 
     /// Installs drop entries for connections of a blocked source, so that packets do not reach the
