@@ -32,6 +32,9 @@ usage: ./build.sh COMMAND
                      userland and installs our packages
   bench [--time]     count the instructions per forwarded packet for each engine;
                      --time also measures time
+  bench matrix [--publish]
+                     rows of the source documents: TCP streams, frame sizes, peers, two CPUs,
+                     tunnels; --publish writes tables and plot into docs
   bench tunnels      the same into and out of each kind of tunnel, with and without flowtable
   bench shape        CAKE under load at 50/10 and 200/40 Mbit/s, timed by instructions
   bench scale [N…]   the daemon with N × 100,000 connections, by default up to a million: memory,

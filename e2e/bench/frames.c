@@ -22,7 +22,7 @@ struct frame {
 	int family, proto;
 	unsigned char from[16], to[16], mac[6], peer[6];
 	unsigned sport, dport, flows, count, size, vlan, session;
-	unsigned char bytes[2048];
+	unsigned char bytes[9216];
 	size_t ip, len;
 };
 

@@ -9,6 +9,8 @@ BENCH=$TOP/e2e/bench
 SOURCES=$TOP/feeds/fastpathd/src
 BPF=$SOURCES/bpf
 OUT=$BUILD/bench
+# Sockets of a machine. Machines that run at the same time have folders of their own.
+SOCKETS=$OUT
 # An instruction takes 2 ns; idle time is skipped.
 CLOCK=(-icount "shift=1,sleep=off")
 
@@ -20,6 +22,7 @@ bench_programs() {
     gcc -O2 -static -Wall -Wextra -I"$BPF" "$BENCH/entries.c" -o "$1/entries"
     gcc -O2 -static -Wall -Wextra "$BENCH/accept.c" -o "$1/accept"
     gcc -O2 -static -Wall -Wextra "$BENCH/dial.c" -o "$1/dial"
+    gcc -O2 -static -Wall -Wextra "$BENCH/stream.c" -o "$1/stream"
     cargo build --release --locked --quiet --manifest-path "$SOURCES/Cargo.toml" \
         --target-dir "$BUILD/cargo" -p fastpath -p topology -p latency --bins \
         --example lookups --example limit
@@ -73,10 +76,12 @@ build_bench() {
 # machine WORD…: runs QEMU with WORD on the kernel's command line. Frames of the host enter at lan;
 # frames that leave at wan are dropped. A timer empties wan's queue, so that guest time decides.
 machine() {
-    rm -f "$OUT/lan.sock" "$OUT/monitor.sock"
-    cd "$OUT" || return
-    exec timeout -k 5 "${BENCH_LIMIT:-1800}" setpriv --pdeathsig KILL qemu-system-x86_64 \
-        -machine q35 -accel tcg "${CLOCK[@]}" -cpu "Westmere,+rdrand" -smp 1 -m 1536 \
+    mkdir -p "$SOCKETS"
+    rm -f "$SOCKETS/lan.sock" "$SOCKETS/monitor.sock"
+    cd "$SOCKETS" || return
+    exec setpriv --pdeathsig KILL timeout -k 5 "${BENCH_LIMIT:-1800}" \
+        setpriv --pdeathsig KILL qemu-system-x86_64 -machine q35 -accel tcg "${CLOCK[@]}" \
+        -cpu "Westmere,+rdrand" -smp "${CPUS:-1}" -m 1536 \
         -nodefaults -no-user-config -display none -no-reboot -serial stdio \
         -monitor "unix:monitor.sock,server=on,wait=off" -D trace.now \
         -kernel "$IMAGES/vmlinux" -initrd "$IMAGES/initrd.cpio" -append "console=ttyS0 panic=-1 \
@@ -92,7 +97,7 @@ quiet mitigations=off nokaslr init_on_alloc=0 $*" \
         -device "virtio-net-pci,netdev=wan,mac=02:00:00:00:02:01,ioeventfd=off,tx=timer,romfile="
 }
 
-order() { socat -t 2 - "UNIX-CONNECT:$OUT/monitor.sock" <<<"$1" >/dev/null; }
+order() { socat -t 2 - "UNIX-CONNECT:$SOCKETS/monitor.sock" <<<"$1" >/dev/null; }
 
 # obey WORD…: executes a request by host() in guest/lib.sh.
 obey() {
@@ -110,7 +115,7 @@ obey() {
             order "log none"
             order "singlestep off"
             order "memsave 0xffffffffc0000000 0x20000 text"
-            mv "$OUT/trace.now" "$OUT/$TRACED.trace"
+            mv "$SOCKETS/trace.now" "$OUT/$TRACED.trace"
             order "logfile trace.now"
             ;;
         *) die "the machine asks for '$*'" ;;
@@ -122,8 +127,8 @@ talk() {
     local line from to
     coproc QEMU { machine "$@" 2>&1; }
     exec {from}<&"${QEMU[0]}" {to}>&"${QEMU[1]}"
-    poll 20 test -S "$OUT/lan.sock" || die "QEMU does not start"
-    exec 7> >(exec "$OUT/frames" "$OUT/lan.sock")
+    poll 300 test -S "$SOCKETS/lan.sock" || die "QEMU does not start"
+    exec 7> >(exec "$OUT/frames" "$SOCKETS/lan.sock")
     while IFS= read -r line <&"$from"; do
         line=${line%$'\r'}
         case $line in

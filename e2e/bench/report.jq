@@ -3,11 +3,12 @@
 # cost: per packet, in ns for bench "time", otherwise in instructions; the first of two runs, or the
 # median of more
 # spread: relative difference between all runs; apart: smallest difference between two runs
-# net: cost minus the cost of a packet dropped at ingress (XDP engines: at XDP)
+# net: cost minus the cost of a packet dropped at ingress (XDP engines: at XDP), or of a stream
+# without a gateway
 # ratio: relative to the flowtable, by net on virtual Ethernet and by cost on virtio-net
 def scenario: {bench, ip, nat, size, flows, link, sum, proto, out};
 def limit: {virtio: 0.03, "setup-virtio": 0.03, inspect: 0.03, daemon: 0.03,
-    tunnel: 0.03, time: 9}[.bench] // 0.01;
+    tunnel: 0.03, peers: 0.03, cpus: 0.03, stream: 0.05, time: 9}[.bench] // 0.01;
 def round3: . * 1000 | round / 1000;
 def median: sort | .[length / 2 | floor];
 def apart: if .[0] > 0 then (.[1] - .[0]) / .[0] else 0 end;
@@ -20,18 +21,18 @@ def merged: {
     apart: (map(.cost) | sort | [.[:-1], .[1:]] | transpose | map(apart) | min // 0 | round3)
 } | with_entries(select(.value != null));
 # Goals exclude virtio-net, which the host influences, and foreign programs.
-def decides: .machine != "virtio" and (.engine | IN("tcx", "native", "generic", "product"));
-def at_xdp: .engine | . == "native" or startswith("xdp-");
+def decides: (.machine | IN("virtio", "cards", "peers") | not) and (.engine | IN("tcx", "native", "generic", "product"));
+def at_xdp: .bench != "stream" and (.engine | . == "native" or startswith("xdp-"));
 
 def with_net:
-    (map(select(.engine == "drop")) | .[0].cost // null) as $drop |
+    (map(select(.engine | . == "drop" or . == "direct")) | .[0].cost // null) as $drop |
     (map(select(.engine == "drop-native")) | .[0].cost // null) as $drop_native |
     map((if at_xdp then $drop_native else $drop end) as $drop |
-        if $drop and (.engine | startswith("drop") or . == "two-entries" | not)
+        if $drop and (.engine | startswith("drop") or IN("direct", "two-entries") | not)
         then .net = .cost - $drop else . end) |
     (map(select(.engine == "flowtable")) | .[0] // null) as $flowtable |
     map(if $flowtable == null or (.bench | startswith("setup") or . == "first") then .
-        elif .bench == "virtio" then .ratio = (.cost / $flowtable.cost | round3)
+        elif .bench | IN("virtio", "peers") then .ratio = (.cost / $flowtable.cost | round3)
         elif .net and $flowtable.net then .ratio = (.net / $flowtable.net | round3)
         else . end);
 
@@ -86,6 +87,7 @@ map((.[0] | del(.run, .cost, .round, .idle, .samples)) + merged | .comparable = 
 [group_by(scenario)[] | with_net] | map(.[]) |
 {
     kernel: $kernel,
+    date: (now | strftime("%Y-%m-%d")),
     rows: .,
     goals: goals,
     # unsteady: no two runs agree. apart: two runs agree, but not all.

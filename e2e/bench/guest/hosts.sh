@@ -69,6 +69,15 @@ gw_links() {
     neighbour 31 02:00:00:00:03:02 dum.31
 }
 
+# mtu BYTES: sets the MTU of c0 and of the gateway's devices.
+MTU=1500
+mtu() {
+    local device
+    MTU=$1
+    ip -n c link set c0 mtu "$MTU"
+    for device in lan dum; do ip -n gw link set $device mtu "$MTU"; done
+}
+
 networks() {
     FROM=10 TO=30
     [ "$OUT" != wan ] || TO=20
@@ -95,7 +104,7 @@ outside() {
 
 FIRST_PORT=1024
 flow_entries() {
-    local words=(hook="$1" count="$FLOWS" mtu=1500)
+    local words=(hook="$1" count="$FLOWS" mtu="$MTU")
     networks
     if [ "$LINK" = pppoe-in ]; then
         entry "${words[@]}" in="$WAN" in_vlan=35 in_session="$SESSION" out="$LAN" \

@@ -44,7 +44,7 @@ no_rules() {
 load_programs() {
     sysctl -qw net.core.bpf_jit_enable=1
     bpftool prog loadall programs/fastpath.o $PINS/p pinmaps $PINS/m || say_failed load
-    bpftool prog loadall programs/baseline.o $PINS/b || say_failed load
+    bpftool prog loadall programs/baseline.o $PINS/b pinmaps $PINS/n || say_failed load
     # Heartbeat almost half the range of jiffies ahead, so that no entry becomes stale. The last
     # eight bytes are the secret.
     bpftool map update pinned $PINS/m/fastpath_bss key hex 00 00 00 00 value hex \
@@ -119,6 +119,7 @@ engine() {
             [ "$1" = xdp-forward-fib ] || rules flowtable "${nat[@]}"
             gw xdp-forward load -f "${1#xdp-forward-}" $IN $OUT || say_failed "$1"
             ;;
+        bridge*) bridge_up "$1" ;;
         *) say_failed "no engine $1" ;;
     esac
 }
@@ -132,6 +133,7 @@ no_engine() {
             detach native $IN
             detach native $OUT
             ;;
+        bridge*) bridge_down "$1" ;;
         xdp-forward-*) gw xdp-forward unload $IN $OUT >/dev/null || say_failed "$1" ;;
     esac
     no_rules
@@ -197,7 +199,15 @@ check() {
         flowtable | guarded | product*)
             gw conntrack -L 2>/dev/null | grep -q OFFLOAD || say_failed "nothing is offloaded"
             ;;
+        bridge*) bridged "$2" || say_failed "$1: not all of $2 packets" ;;
     esac
+}
+
+# in_stack: prints the packets that the gateway has forwarded without a flowtable.
+# shellcheck disable=SC2016 # expanded by awk
+in_stack() {
+    gw awk '/^Ip: [0-9]/ { sum += $7 } /^Ip6OutForwDatagrams/ { sum += $2 } END { print sum }' \
+        /proc/net/snmp /proc/net/snmp6
 }
 
 # clock: prints nanoseconds since boot and idle nanoseconds.

@@ -51,6 +51,14 @@ commands() {
     network 30 dum 02:00:00:00:02:02
 }
 
+# mtu BYTES: sets the MTU of both links.
+MTU=1500
+mtu() {
+    MTU=$1
+    ip link set lan mtu "$MTU"
+    ip link set wan mtu "$MTU"
+}
+
 FIRST_PORT=1024
 SESSION=5
 address() {
@@ -65,7 +73,7 @@ networks() {
 }
 
 flow_entries() {
-    local words=(hook="$1" count="$FLOWS" sport="$FIRST_PORT" dport=9 in="$LAN" mtu=1500
+    local words=(hook="$1" count="$FLOWS" sport="$FIRST_PORT" dport=9 in="$LAN" mtu="$MTU"
         proto="$PROTO" own=02:00:00:00:01:01 mac=02:00:00:00:02:01 peer=02:00:00:00:02:02)
     networks
     words+=(from="$(address "$FROM" 10)" to="$(address "$TO" 10)")
@@ -80,10 +88,12 @@ flow_entries() {
     entry "${words[@]}"
 }
 
+# The frames' destination: the gateway.
+DESTINATION=02:00:00:00:01:01
 frames() {
     networks
     FRAMES=(from="$(address "$FROM" 10)" to="$(address "$TO" 10)" sport="$FIRST_PORT" dport=9
-        flows="$FLOWS" size="$SIZE" proto="$PROTO" mac=02:00:00:00:01:02 peer=02:00:00:00:01:01)
+        flows="$FLOWS" size="$SIZE" proto="$PROTO" mac=02:00:00:00:01:02 peer="$DESTINATION")
     [ "$FROM" = 10 ] || FRAMES+=(vlan="$FROM")
     [ "$LINK" != pppoe-in ] || FRAMES+=(vlan=35 session="$SESSION")
 }
@@ -155,10 +165,13 @@ measure() {
         engine "$name"
         [ "$PROTO" = udp ] || established
         warm=$(warming "$name")
+        # virtio-net drops jumbo frames in buffers from before the program, which small ones use up.
+        [ "$SIZE" -le 1514 ] || SIZE=60 frames
         pour "$warm"
+        frames
         POURED=$warm SAMPLES=() MOST_IDLE=0
         for _ in 1 2 3; do sample "$count"; done
-        median_row virtio "$name"
+        median_row "${BENCH_name:-virtio}" "$name"
         # GRO merges TCP frames, so the number of packets is unknown.
         if [ "$PROTO" = udp ] || [ "$name" != tcx ]; then
             check "$name" "$POURED"

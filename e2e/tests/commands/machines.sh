@@ -49,6 +49,20 @@ test_tunnels_are_measured() {
 }
 
 # @timed
+# @runs ./build.sh bench matrix --publish
+test_rows_of_the_matrix_are_measured_and_published() {
+    mkdir "$WORK/docs"
+    sed '/^<!-- matrix -->$/,/^<!-- .matrix -->$/{ /^<!--/!d }' "$TOP/docs/BENCHMARKS.md" \
+        >"$WORK/docs/BENCHMARKS.md"
+    DOCS=$WORK/docs WORDS="bench.sizes=64 bench.blocks=8" \
+        build bench matrix --publish streams packets >/dev/null
+    has "$(cat "$WORK/docs/BENCHMARKS.md")" "| 3 | 1500 | off | no rules | 4.95 | 1 |" \
+        "| A | 1500 | off | flowtable | 7.05 |" "| 64 | 1 |" "## Instructions of TCX"
+    has "$(cat "$WORK/docs/bench/matrix.svg")" "</svg>"
+    has "$(cat "$WORK/docs/bench/matrix.jsonl")" '"machine":"streams"' '"run":2'
+}
+
+# @timed
 # @runs ./build.sh bench shape
 test_shaping_is_measured() { has "$(build bench shape)" "report:"; }
 
