@@ -23,6 +23,8 @@ def rows_of_streams($rows):
             ($row.cost | gbit), ($gross | two), $row.net, ($net | two),
             (if .gbit then $net / (.gbit / base) | two else null end)] | line
     end;
+# The ratio of a row, unless its runs differ by more than their bound.
+def marked(ratio): if .comparable then ratio | two else "n/c" end;
 def sizes($rows; $bench; key; $engines; $names):
     table($names.title; $names.columns; 2;
         $rows | map(select(.bench == $bench and .ip == 4 and .link == "plain")) |
@@ -30,7 +32,7 @@ def sizes($rows; $bench; key; $engines; $names):
         ($same | map(select(.engine == "flowtable")) | .[0]) as $flowtable | select($flowtable) |
         [.[0].size + 4, .[0].flows] + ($engines | map(. as $engine |
             ($same | map(select(.engine == $engine)) | .[0]) as $row |
-            if $row then "\($row | key) (\(($row | key) / ($flowtable | key) | two))"
+            if $row then "\($row | key) (\($row | marked(key / ($flowtable | key))))"
             else null end)) | line);
 
 def title: {
@@ -45,9 +47,10 @@ def title: {
 }[.];
 
 .rows as $rows |
-"Figures of \(.date), kernel \(.kernel); \($rows | length) rows of two runs, which differ by " +
+"Figures of \(.date), kernel \(.kernel); \($rows | length) rows, whose runs differ by " +
     "\([$rows[].spread] | add / length * 10000 | round / 100) % on average and by at most " +
-    "\([$rows[].spread] | max * 10000 | round / 100) %.", "",
+    "\([$rows[].spread] | max * 10000 | round / 100) %. \(.unsteady | length) rows have no two runs " +
+    "that agree (n/c).", "",
 table("TCP streams, one CPU for the gateway and both ends";
     ["row", "MTU", "offloads", "rules", "document, Gbit/s", "to row 3", "here, Gbit/s", "to row 3",
         "gateway alone, instructions a MB", "to row 3", "the same to the document\u0027s"]; 4;
@@ -87,6 +90,6 @@ table("Peers, virtio-net, no NAT, gross instructions a packet (to the flowtable)
     ["program", "64 B", "1518 B"]; 1;
     $rows | map(select(.bench == "peers")) | group_by(.engine) | sort_by(.[0].cost)[] |
     . as $same | .[0].engine as $engine |
-    def at($size): find($same; {$size}).cost;
     def flowtable($size): find($rows; {bench: "peers", engine: "flowtable", $size}).cost;
-    [($engine | title)] + ([60, 1514] | map("\(at(.)) (\(at(.) / flowtable(.) | two))")) | line)
+    [($engine | title)] + ([60, 1514] | map(. as $size | find($same; {$size}) |
+        "\(.cost) (\(marked(.cost / flowtable($size))))")) | line)

@@ -20,8 +20,8 @@ def merged: {
     spread: (map(.cost) | [min, max] | apart | round3),
     apart: (map(.cost) | sort | [.[:-1], .[1:]] | transpose | map(apart) | min // 0 | round3)
 } | with_entries(select(.value != null));
-# Goals exclude virtio-net, which the host influences, and foreign programs.
-def decides: (.machine | IN("virtio", "cards", "peers") | not) and (.engine | IN("tcx", "native", "generic", "product"));
+# Goals exclude virtio-net, which the host influences, TCP streams, and foreign programs.
+def decides: (.machine | IN("virtio", "cards", "peers", "streams") | not) and (.engine | IN("tcx", "native", "generic", "product"));
 def at_xdp: .bench != "stream" and (.engine | . == "native" or startswith("xdp-"));
 
 def with_net:
