@@ -10,6 +10,8 @@ def header($names; $left): ($names | line),
 def table($title; $names; $left; lines):
     [lines] | if . == [] then empty else "**\($title)**", "", header($names; $left), .[], "" end;
 
+# The ratio of a row, unless its runs differ by more than their bound.
+def marked(ratio): if .comparable then ratio | two else "n/c" end;
 # A machine instruction takes 2 ns; a row's cost is that of a megabyte.
 def gbit: 4e6 / . | . * 1000 | round / 1000;
 def rows_of_streams($rows):
@@ -20,11 +22,9 @@ def rows_of_streams($rows):
     streams[] | row as $row | select($row) |
         ($three.cost / $row.cost) as $gross | ($three.net / $row.net) as $net |
         [.id // "", .mtu, .offloads, .rules, .gbit, (if .gbit then .gbit / base | two else null end),
-            ($row.cost | gbit), ($gross | two), $row.net, ($net | two),
+            ($row.cost | gbit), ($gross | two), $row.net, ($row | marked($net)),
             (if .gbit then $net / (.gbit / base) | two else null end)] | line
     end;
-# The ratio of a row, unless its runs differ by more than their bound.
-def marked(ratio): if .comparable then ratio | two else "n/c" end;
 def sizes($rows; $bench; key; $engines; $names):
     table($names.title; $names.columns; 2;
         $rows | map(select(.bench == $bench and .ip == 4 and .link == "plain")) |
@@ -49,8 +49,8 @@ def title: {
 .rows as $rows |
 "Figures of \(.date), kernel \(.kernel); \($rows | length) rows, whose runs differ by " +
     "\([$rows[].spread] | add / length * 10000 | round / 100) % on average and by at most " +
-    "\([$rows[].spread] | max * 10000 | round / 100) %. \(.unsteady | length) rows have no two runs " +
-    "that agree (n/c).", "",
+    "\([$rows[].spread] | max * 10000 | round / 100) %. Rows without two runs " +
+    "that agree (n/c): \(.unsteady | length).", "",
 table("TCP streams, one CPU for the gateway and both ends";
     ["row", "MTU", "offloads", "rules", "document, Gbit/s", "to row 3", "here, Gbit/s", "to row 3",
         "gateway alone, instructions a MB", "to row 3", "the same to the document\u0027s"]; 4;
