@@ -36,6 +36,9 @@ usage: ./build.sh COMMAND
                      rows of the source documents: TCP streams, frame sizes, peers, two CPUs,
                      tunnels; --publish writes tables and plot into docs
   bench tunnels      the same into and out of each kind of tunnel, with and without flowtable
+  bench connections  a TCP connection through each engine, with and without conntrack helpers
+  bench contention   two CPUs, one of them busy with a program, with and without the CPU plan
+  bench modes        Suricata by NFQUEUE, by copies, and as a bridge
   bench shape        CAKE under load at 50/10 and 200/40 Mbit/s, timed by instructions
   bench scale [N…]   the daemon with N × 100,000 connections, by default up to a million: memory,
                      time of events, dumps and answers; maps of the kernel

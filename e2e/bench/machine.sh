@@ -23,6 +23,7 @@ bench_programs() {
     gcc -O2 -static -Wall -Wextra "$BENCH/accept.c" -o "$1/accept"
     gcc -O2 -static -Wall -Wextra "$BENCH/dial.c" -o "$1/dial"
     gcc -O2 -static -Wall -Wextra "$BENCH/stream.c" -o "$1/stream"
+    gcc -O2 -static -Wall -Wextra "$BENCH/connect.c" -o "$1/connect"
     cargo build --release --locked --quiet --manifest-path "$SOURCES/Cargo.toml" \
         --target-dir "$BUILD/cargo" -p fastpath -p topology -p latency --bins \
         --example lookups --example limit
@@ -60,7 +61,7 @@ build_bench() {
     cp "$BENCH/guest/init" "$root/lab/init"
     chmod 755 "$root/lab/init"
     cp -r "$BENCH/guest/." "$BENCH/rules" "$TOP/suricata-pkg/files/suricata.yaml" \
-        "$root/bench/"
+        "$TOP/feeds/fastpathd/files/fastpath-cpu.init" "$root/bench/"
     bench_programs "$root/bench/programs"
     # The daemon expects its programs at these paths.
     mkdir -p "$root/usr/lib/bpf" "$root/usr/libexec"
@@ -70,14 +71,23 @@ build_bench() {
     product_rules 29-ebpf.txt "$root/bench/rules/product-ebpf.nft"
     guarded_rules "$root/bench/rules/product.nft" "$root/bench/rules/guarded.nft"
     gcc -O2 -Wall -Wextra "$BENCH/frames.c" -o "$OUT/frames"
+    gcc -O2 -Wall -Wextra -shared -fPIC -DAPI=$(($(qemu_major) < 9 ? 1 : 2)) "$BENCH/counts.c" \
+        -o "$OUT/counts.so"
     seal bench "$root"
+}
+
+qemu_major() { qemu-system-x86_64 --version | sed -n 's/.* version \([0-9]*\).*/\1/p'; }
+
+# two_cpus: gives the machine two CPUs that run at the same time, in real time, because -icount runs
+# one at a time and lets a busy one starve the other. The plugin counts the instructions of each.
+two_cpus() {
+    CPUS=2 CLOCK=(-rtc base=utc -plugin "$OUT/counts.so,to=$SOCKETS/counts")
 }
 
 # machine WORD…: runs QEMU with WORD on the kernel's command line. Frames of the host enter at lan;
 # frames that leave at wan are dropped. A timer empties wan's queue, so that guest time decides.
 machine() {
     mkdir -p "$SOCKETS"
-    rm -f "$SOCKETS/lan.sock" "$SOCKETS/monitor.sock"
     cd "$SOCKETS" || return
     exec setpriv --pdeathsig KILL timeout -k 5 "${BENCH_LIMIT:-1800}" \
         setpriv --pdeathsig KILL qemu-system-x86_64 -machine q35 -accel tcg "${CLOCK[@]}" \
@@ -118,6 +128,7 @@ obey() {
             mv "$SOCKETS/trace.now" "$OUT/$TRACED.trace"
             order "logfile trace.now"
             ;;
+        counts) ANSWER=$(od -An -v -t u8 -w16 -N 16 "$SOCKETS/counts") ;;
         *) die "the machine asks for '$*'" ;;
     esac
 }
@@ -125,6 +136,8 @@ obey() {
 # talk WORD…: runs a machine and serves its requests; prints other output.
 talk() {
     local line from to
+    # A socket of a machine that was killed would look like the new one's.
+    rm -f "$SOCKETS/lan.sock" "$SOCKETS/monitor.sock"
     coproc QEMU { machine "$@" 2>&1; }
     exec {from}<&"${QEMU[0]}" {to}>&"${QEMU[1]}"
     poll 300 test -S "$SOCKETS/lan.sock" || die "QEMU does not start"
@@ -133,9 +146,10 @@ talk() {
         line=${line%$'\r'}
         case $line in
             "HOST "*)
+                ANSWER=''
                 # shellcheck disable=SC2086 # split on purpose
                 obey ${line#HOST }
-                echo >&"$to"
+                echo "$ANSWER" >&"$to"
                 ;;
             *) printf '%s\n' "$line" ;;
         esac

@@ -3,12 +3,13 @@
 # cost: per packet, in ns for bench "time", otherwise in instructions; the first of two runs, or the
 # median of more
 # spread: relative difference between all runs; apart: smallest difference between two runs
-# net: cost minus the cost of a packet dropped at ingress (XDP engines: at XDP), or of a stream
-# without a gateway
+# net: cost minus the cost of a packet dropped at ingress (XDP engines: at XDP), or of a stream or
+# connection without a gateway
 # ratio: relative to the flowtable, by net on virtual Ethernet and by cost on virtio-net
 def scenario: {bench, ip, nat, size, flows, link, sum, proto, out};
-def limit: {virtio: 0.03, "setup-virtio": 0.03, inspect: 0.03, daemon: 0.03,
-    tunnel: 0.03, peers: 0.03, cpus: 0.03, stream: 0.05, time: 9}[.bench] // 0.01;
+def limit: {virtio: 0.03, "setup-virtio": 0.03, inspect: 0.03, daemon: 0.03, tunnel: 0.03,
+    peers: 0.03, cpus: 0.03, stream: 0.05, connection: 0.02, modes: 0.03, contention: 0.2,
+    time: 9}[.bench] // 0.01;
 def round3: . * 1000 | round / 1000;
 def median: sort | .[length / 2 | floor];
 def apart: if .[0] > 0 then (.[1] - .[0]) / .[0] else 0 end;
@@ -25,10 +26,10 @@ def decides: (.machine | IN("virtio", "cards", "peers", "streams") | not) and (.
 def at_xdp: .bench != "stream" and (.engine | . == "native" or startswith("xdp-"));
 
 def with_net:
-    (map(select(.engine | . == "drop" or . == "direct")) | .[0].cost // null) as $drop |
+    (map(select(.engine | IN("drop", "direct"))) | .[0].cost // null) as $drop |
     (map(select(.engine == "drop-native")) | .[0].cost // null) as $drop_native |
     map((if at_xdp then $drop_native else $drop end) as $drop |
-        if $drop and (.engine | startswith("drop") or IN("direct", "two-entries") | not)
+        if $drop and (.engine | startswith("drop") or IN("two-entries", "direct") | not)
         then .net = .cost - $drop else . end) |
     (map(select(.engine == "flowtable")) | .[0] // null) as $flowtable |
     map(if $flowtable == null or (.bench | startswith("setup") or . == "first") then .

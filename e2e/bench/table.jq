@@ -14,6 +14,9 @@ def title: {
     "setup-virtio": "A connection\u0027s first packets, virtio-net, instructions a packet",
     first: "A connection\u0027s first packets in both directions, virtual Ethernet, instructions a packet",
     daemon: "A new connection in the daemon, and a question about a route, instructions",
+    connection: "A TCP connection without data, instructions; net of one without the gateway",
+    modes: "Ways of inspection, virtual Ethernet, instructions a packet",
+    contention: "Two CPUs, virtio-net, instructions of the forwarding CPU a delivered packet",
     inspect: "Inspection, virtual Ethernet, instructions a packet",
     time: "Virtual Ethernet, nanoseconds of real time (median of five)"
 }[.];

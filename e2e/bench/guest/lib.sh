@@ -13,10 +13,11 @@ IN=lan
 # say_failed TEXT…: reports a failure, which stops the host's program.
 say_failed() { echo "BENCH FAILED $*"; }
 
-# host WORD…: sends a request to the host and waits for its answer.
+# host WORD…: sends a request to the host; sets ANSWER.
 host() {
     echo "HOST $*"
-    read -r _ </dev/console
+    # shellcheck disable=SC2034 # read by contention
+    read -r ANSWER </dev/console
 }
 
 scenario() {

@@ -63,6 +63,22 @@ test_rows_of_the_matrix_are_measured_and_published() {
 }
 
 # @timed
+# @runs ./build.sh bench connections
+test_connections_are_measured() {
+    has "$(build bench connections)" "| direct " "| daemon-ebpf " "report:"
+}
+
+# @timed
+# @runs ./build.sh bench contention
+test_contention_is_measured() { has "$(build bench contention)" "| shared " "| plan " "report:"; }
+
+# @timed
+# @runs ./build.sh bench modes
+test_modes_of_inspection_are_measured() {
+    has "$(build bench modes)" "| passive " "| inline " "report:"
+}
+
+# @timed
 # @runs ./build.sh bench shape
 test_shaping_is_measured() { has "$(build bench shape)" "report:"; }
 
