@@ -53,7 +53,7 @@ fn plan_off(facts: &Facts) -> Verdict {
         .saw("enabled", "", "0", "/etc/config/fastpath, cpu.enabled")
         .saw("count", "", planned, PLAN)
         .with("count", planned)
-        .gain("docs/BENCHMARKS.md");
+        .gain("docs/BENCHMARKS.md, CPU plan");
     Ok(Some(finding.fix(Some(enable()))))
 }
 

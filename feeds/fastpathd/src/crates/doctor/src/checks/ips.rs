@@ -243,7 +243,7 @@ fn threads(facts: &Facts) -> Verdict {
     let finding = finding
         .saw("forwarding", "", list.join(","), "ubus call fastpath cpu")
         .with("count", strayed)
-        .gain("docs/doctor.md, inspection");
+        .gain("docs/BENCHMARKS.md, CPU plan");
     let off = facts.cpu.plan.at("enabled")? == false;
     Ok(Some(finding.fix(off.then(super::cpu::enable))))
 }
