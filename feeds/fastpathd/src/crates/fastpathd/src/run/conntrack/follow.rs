@@ -86,13 +86,15 @@ async fn follow(
     loop {
         let (mut due, mut all) = (Vec::new(), true);
         tokio::select! {
+            // Otherwise reports of a socket that fails would wait for the next one.
+            biased;
+            Some(report) = reports.recv() => due.push(report),
             read = socket.recv() => {
                 all = read.as_ref().map_or(true, |changes| changes.len() < MAX_EVENTS);
                 if forward(read, socket, events).await?.is_some() {
                     return Ok(Closed);
                 }
             }
-            Some(report) = reports.recv() => due.push(report),
         }
         while let Ok(report) = reports.try_recv() {
             due.push(report);
