@@ -2,10 +2,11 @@
 //! [`Maps`] of the kernel, opened from their pins.
 
 use std::io;
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::PathBuf;
 use std::time::Duration;
 
+use aya::Pod;
 use ctnetlink::Counters;
 
 use crate::connection::{EntryReading, Position, Stage};
@@ -157,6 +158,18 @@ fn resume(entry: &mut layout::Entry, from: EntryReading) {
     (entry.seq_high, entry.ack) = (position.seq_high, position.ack);
 }
 
+/// Removes a flow's element. Keeps that of another flow with the same hash.
+fn remove<V: Pod + Default>(
+    map: BorrowedFd<'_>,
+    hash: u64,
+    is_same: impl Fn(&V) -> bool,
+) -> io::Result<Option<V>> {
+    match elements::remove::<_, V>(map, &hash)? {
+        Some(other) if !is_same(&other) => elements::put(map, &hash, &other).map(|()| None),
+        found => Ok(found),
+    }
+}
+
 impl Maps for Pinned {
     fn put(&mut self, key: &Key, entry: &Entry, from: EntryReading) -> Result<(), MapError> {
         if let Some(key) = Key4::of(key)
@@ -189,10 +202,10 @@ impl Maps for Pinned {
     fn get(&mut self, key: &Key) -> Result<Option<EntryReading>, MapError> {
         let found = if let Some(key) = Key4::of(key) {
             let found = elements::get::<_, Entry4>(self.flows4.as_fd(), &key.hash(self.secret));
-            found.map(|found| found.map(|value| reading(&value.e)))
+            found.map(|found| found.filter(|value| value.key == key).map(|value| reading(&value.e)))
         } else if let Some(key) = Key6::of(key) {
             let found = elements::get::<_, Entry6>(self.flows6.as_fd(), &key.hash(self.secret));
-            found.map(|found| found.map(|value| reading(&value.e)))
+            found.map(|found| found.filter(|value| value.key == key).map(|value| reading(&value.e)))
         } else {
             Ok(None)
         };
@@ -201,12 +214,12 @@ impl Maps for Pinned {
 
     fn remove(&mut self, key: &Key) -> Result<Option<EntryReading>, MapError> {
         let found = if let Some(key) = Key4::of(key) {
-            let hash = key.hash(self.secret);
-            let found = elements::remove::<_, Entry4>(self.flows4.as_fd(), &hash);
+            let is_same = |value: &Entry4| value.key == key;
+            let found = remove(self.flows4.as_fd(), key.hash(self.secret), is_same);
             found.map(|found| found.map(|value| reading(&value.e)))
         } else if let Some(key) = Key6::of(key) {
-            let hash = key.hash(self.secret);
-            let found = elements::remove::<_, Entry6>(self.flows6.as_fd(), &hash);
+            let is_same = |value: &Entry6| value.key == key;
+            let found = remove(self.flows6.as_fd(), key.hash(self.secret), is_same);
             found.map(|found| found.map(|value| reading(&value.e)))
         } else {
             Ok(None)

@@ -2,10 +2,11 @@
 //! Tests the pinned maps in the running kernel. Skipped without root or a BPF file system.
 
 use std::collections::HashMap;
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv4Addr};
 use std::path::Path;
 use std::time::Duration;
 
+use aya::maps::{Array, Map, MapData};
 use ctnetlink::{Counters, Tuple};
 use ebpf::connection::{EntryReading, Position, Stage, Timeouts};
 use ebpf::dependency::Endpoint;
@@ -13,6 +14,7 @@ use ebpf::engine::{MapError, Maps, OffloadEngine};
 use ebpf::entry::{Entry, Key, connect};
 use ebpf::entry_side::{Encapsulation, EntrySide, Hook, Tag};
 use ebpf::folder::Folder;
+use ebpf::layout::Control;
 use ebpf::pinned::{OpenError, Pinned};
 use ebpf::programs::{Dsa, LoadOptions, ProgramRole, Programs};
 use model::Connection;
@@ -121,6 +123,27 @@ fn writes_reads_and_removes_entries() {
         }
     }
     assert!(all(&mut maps).is_empty());
+}
+
+#[test]
+fn an_entry_with_the_same_hash_is_kept() {
+    let Some(loaded) = Loaded::new("hash", 8) else { return };
+    let mut maps = loaded.open();
+    let control = MapData::from_pin(loaded.0.map("control")).map(Map::Array).expect("pinned");
+    let control: Array<_, Control> = control.try_into().expect("an array");
+    let secret = control.get(&0, 0).expect("there").secret;
+    let [(key, entry), _] = entries(1000, false);
+    // The difference of the first word times the secret cancels that of the second word.
+    let dst = Ipv4Addr::new(204, 0, 113, 9).into();
+    let low = u32::try_from(secret & u64::from(u32::MAX)).expect("32 bits");
+    let device = key.device.wrapping_sub(low);
+    let other = Key { dst, device, ..key };
+    maps.put(&other, &entry, written(1)).expect("written");
+    assert_eq!(maps.get(&key).expect("asked"), None);
+    assert_eq!(maps.remove(&key).expect("asked"), None);
+    assert_eq!(maps.get(&other).expect("asked"), Some(written(1)));
+    maps.put(&key, &entry, written(2)).expect("replaces the other one");
+    assert_eq!(maps.get(&other).expect("asked"), None, "the hashes are equal");
 }
 
 #[test]
