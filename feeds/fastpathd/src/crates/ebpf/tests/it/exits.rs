@@ -190,6 +190,23 @@ fn passes_packets_that_differ_from_the_key() {
     });
 }
 
+/// A hash may be that of two flows.
+#[test]
+fn passes_packets_that_only_share_the_hash_of_an_entry() {
+    for_all(|kernel, c| {
+        let mut pair = c.pair;
+        let size = pair.key_bytes().len();
+        for at in 0..size {
+            pair.key_bytes()[at] ^= 0x10;
+            kernel.put_at(&c.pair, &pair);
+            passes(kernel, c, &c.frame(), Out::Unknown, &format!("byte {at} of the key"));
+            pair.key_bytes()[at] ^= 0x10;
+        }
+        kernel.put_at(&c.pair, &pair);
+        goes(kernel, c, &c.packet);
+    });
+}
+
 #[test]
 fn passes_frames_that_are_not_ip() {
     for_all(|kernel, c| {

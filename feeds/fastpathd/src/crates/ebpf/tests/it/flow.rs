@@ -7,7 +7,7 @@ use ebpf::layout::{
 };
 
 use crate::frame::{Link, Tag, Tuple, octets};
-use crate::kernel::Hook;
+use crate::kernel::{Hook, bytes_mut};
 
 /// One direction of a connection through the gateway.
 #[derive(Clone, Debug)]
@@ -36,6 +36,14 @@ impl Pair {
         match self {
             Self::V4(_, to) => &mut to.e,
             Self::V6(_, to) => &mut to.e,
+        }
+    }
+
+    /// Returns the key that the programs compare.
+    pub(crate) fn key_bytes(&mut self) -> &mut [u8] {
+        match self {
+            Self::V4(_, to) => bytes_mut(&mut to.key),
+            Self::V6(_, to) => bytes_mut(&mut to.key),
         }
     }
 }

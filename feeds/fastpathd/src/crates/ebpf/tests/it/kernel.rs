@@ -157,10 +157,18 @@ impl Kernel {
     }
 
     pub(crate) fn put(&mut self, pair: &Pair) {
-        match pair {
-            Pair::V4(key, to) => self.flows4.insert(key.hash(self.secret()), to, 0).expect("put"),
-            Pair::V6(key, to) => self.flows6.insert(key.hash(self.secret()), to, 0).expect("put"),
+        self.put_at(pair, pair);
+    }
+
+    /// Writes the entry of `pair` where the programs look for the flow of `at`.
+    pub(crate) fn put_at(&mut self, at: &Pair, pair: &Pair) {
+        let secret = self.secret();
+        match (at, pair) {
+            (Pair::V4(key, _), Pair::V4(_, to)) => self.flows4.insert(key.hash(secret), to, 0),
+            (Pair::V6(key, _), Pair::V6(_, to)) => self.flows6.insert(key.hash(secret), to, 0),
+            (Pair::V4(..) | Pair::V6(..), _) => panic!("one family"),
         }
+        .expect("put");
     }
 
     pub(crate) fn get(&self, pair: &Pair) -> Pair {
@@ -272,6 +280,11 @@ fn of_tc(out: Out) -> Action {
 fn bytes<K: aya::Pod>(key: &K) -> &[u8] {
     // SAFETY: keys have no padding, so all bytes are initialized.
     unsafe { std::slice::from_raw_parts(std::ptr::from_ref(key).cast(), size_of::<K>()) }
+}
+
+pub(crate) fn bytes_mut<K: aya::Pod>(key: &mut K) -> &mut [u8] {
+    // SAFETY: as in `bytes`; each value of the bytes is a key.
+    unsafe { std::slice::from_raw_parts_mut(std::ptr::from_mut(key).cast(), size_of::<K>()) }
 }
 
 /// Moves the outer tag from the frame to the mark, for the harness.
