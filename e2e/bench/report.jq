@@ -74,9 +74,15 @@ def goals: . as $rows | [
     goal("IPv6 to IPv4 at native XDP, gross"; 1.15;
         $rows | pick("virtio"; "native"; {ip: 6, size: 78}).cost /
             pick("virtio"; "native"; {}).cost),
-    goal("first packet, our rules to flow add alone, gross"; 1.05;
+    goal("first packet, our rules to flow add alone, gross"; 1.02;
         $rows | pick("first"; "product"; {flows: 2000, packet: 1}).cost /
             pick("first"; "flowtable"; {flows: 2000, packet: 1}).cost),
+    goal("new connection in the daemon, flowtable"; 48112;
+        $rows | pick("daemon"; "new-flowtable"; {}).cost),
+    goal("new connection in the daemon, ebpf"; 149571;
+        $rows | pick("daemon"; "new-ebpf"; {}).cost),
+    goal("new connection in the daemon, ebpf, policy routing"; 162252;
+        $rows | pick("daemon"; "new-ebpf-policy"; {}).cost),
     goal("50,000 flows to one at TCX, net"; 1.15;
         $rows | pick("veth"; "tcx"; {flows: 50000}).net / pick("veth"; "tcx"; {}).net),
     goal("50,000 flows to one at native XDP, gross"; 1.15;
