@@ -115,6 +115,8 @@ test_every_removal_of_the_table_is_noticed_at_once() {
     mark_log
     for command in 'fw4 flush' 'nft flush ruleset' 'nft delete table inet fastpath'; do
         times=$((times + 1))
+        # A job that is replacing the table would restore it without this line.
+        until_still 15 gw 'nft -a list table inet fastpath | head -n 1'
         gw "$command"
         soon 15 restored $times
         soon 15 table_is_there
