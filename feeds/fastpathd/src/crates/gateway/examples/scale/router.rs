@@ -72,7 +72,7 @@ impl Router {
                 "host": "192.0.2.1", "port": "4739",
             });
         }
-        // As a daemon that finds the rules unchanged.
+        // The rules are those that set the marks of the recorded connections.
         router.core.trust_first_dump();
         for event in [
             Event::Network(network::Event::Firewall(lab_firewall())),
@@ -173,7 +173,7 @@ impl Router {
                 let outcome = AttachOutcome { programs, opened };
                 Some(Event::Offload(offload::Event::Attached(Box::new(Ok(outcome)))))
             }
-            // These effects do not influence the flow table.
+            // Effects without influence on the flow table.
             Effect::Export(_)
             | Effect::Offload(offload::Effect::SaveGeneration | offload::Effect::ReadRules)
             | Effect::Api(_)
@@ -293,7 +293,7 @@ fn sample_network(copies: u8) -> Vec<Change> {
     all.push(route("fd00::", 8, 5, None));
     all.push(route("::", 0, 8, None));
     for copy in 0..copies {
-        // As many clients as `record::many` needs for 100,000 connections.
+        // The clients of 100,000 connections in `record::many`.
         for number in 0..400_u16 {
             let [high, low] = number.to_be_bytes();
             let v4 = Ipv4Addr::new(10, 10 + copy, high, low.max(1));
