@@ -1,16 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * frames SOCKET: sends frames to a stream socket of QEMU, each after its length. Lines on stdin
- * consist of WORD=VALUE:
+ * frames SOCKET: sends frames to a stream socket of QEMU, each after its length. frames DEVICE
+ * sends them from a network device; SOCKET contains a slash. Lines on stdin consist of WORD=VALUE:
  *
  *   proto=udp|tcp                  TCP: acknowledged data with consecutive sequence numbers
  *   from=ADDRESS to=ADDRESS        IPv4 or IPv6
  *   sport=N dport=N flows=N        flows: number of source ports, used in turn
  *   count=N size=N                 size: of the frame without VLAN and PPPoE headers
+ *   rate=N                         frames per second from a device, by default without pauses
  *   mac=MAC peer=MAC               source and destination
  *   vlan=VID session=N             tags of the frame
  */
+#define _GNU_SOURCE
 #include <arpa/inet.h>
+#include <errno.h>
+#include <net/if.h>
+#include <netpacket/packet.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,7 +26,7 @@
 struct frame {
 	int family, proto;
 	unsigned char from[16], to[16], mac[6], peer[6];
-	unsigned sport, dport, flows, count, size, vlan, session;
+	unsigned sport, dport, flows, count, size, rate, vlan, session;
 	unsigned char bytes[9216];
 	size_t ip, len;
 };
@@ -185,6 +190,8 @@ static void word(struct frame *f, const char *name, const char *value)
 		f->count = number;
 	else if (!strcmp(name, "size"))
 		f->size = number;
+	else if (!strcmp(name, "rate"))
+		f->rate = number;
 	else if (!strcmp(name, "vlan"))
 		f->vlan = number;
 	else if (!strcmp(name, "session"))
@@ -208,6 +215,16 @@ static int connected(const char *path)
 	return fd;
 }
 
+static int bound(const char *device)
+{
+	struct sockaddr_ll to = { .sll_family = AF_PACKET, .sll_ifindex = if_nametoindex(device) };
+	int fd = socket(AF_PACKET, SOCK_RAW, 0);
+
+	if (!to.sll_ifindex || bind(fd, (struct sockaddr *)&to, sizeof(to)))
+		fail("cannot send from", device);
+	return fd;
+}
+
 static void write_all(int fd, const unsigned char *at, size_t len)
 {
 	while (len) {
@@ -220,7 +237,35 @@ static void write_all(int fd, const unsigned char *at, size_t len)
 	}
 }
 
-static void send_frames(int fd, struct frame *f)
+#define BATCH 64
+
+/* Each frame in BYTES follows its length, which a device does not get. */
+static void send_paced(int fd, unsigned char *bytes, const struct frame *f)
+{
+	size_t gap = sizeof(__uint32_t), one = gap + f->size;
+
+	for (unsigned sent = 0; sent < f->count;) {
+		struct mmsghdr messages[BATCH] = { 0 };
+		struct iovec parts[BATCH];
+		unsigned number = f->count - sent < BATCH ? f->count - sent : BATCH;
+		int done;
+
+		for (unsigned i = 0; i < number; i++) {
+			parts[i].iov_base = bytes + (sent + i) * one + gap;
+			parts[i].iov_len = f->size;
+			messages[i].msg_hdr.msg_iov = parts + i;
+			messages[i].msg_hdr.msg_iovlen = 1;
+		}
+		done = sendmmsg(fd, messages, number, 0);
+		if (done < 0 && errno != ENOBUFS)
+			fail("cannot send", strerror(errno));
+		sent += done < 0 ? 0 : done;
+		if (f->rate || done < 0)
+			usleep(f->rate ? number * 1000000ull / f->rate : 1000);
+	}
+}
+
+static void send_frames(int fd, struct frame *f, int paced)
 {
 	unsigned char *bytes, *at;
 	__uint32_t length;
@@ -241,14 +286,18 @@ static void send_frames(int fd, struct frame *f)
 		memcpy(at, &length, sizeof(length));
 		memcpy(at + sizeof(length), f->bytes, f->size);
 	}
-	write_all(fd, bytes, at - bytes);
+	if (paced)
+		send_paced(fd, bytes, f);
+	else
+		write_all(fd, bytes, at - bytes);
 	free(bytes);
 }
 
 int main(int argc, char **argv)
 {
 	static char line[1024];
-	int fd = connected(argc > 1 ? argv[1] : NULL);
+	int paced = argc > 1 && !strchr(argv[1], '/');
+	int fd = paced ? bound(argv[1]) : connected(argc > 1 ? argv[1] : NULL);
 
 	while (fgets(line, sizeof(line), stdin)) {
 		struct frame f = { .proto = IPPROTO_UDP, .flows = 1, .count = 1, .size = 60 };
@@ -261,7 +310,7 @@ int main(int argc, char **argv)
 			*value = 0;
 			word(&f, at, value + 1);
 		}
-		send_frames(fd, &f);
+		send_frames(fd, &f, paced);
 	}
 	return 0;
 }
