@@ -163,6 +163,7 @@ build_peers() {
     rm -rf "$root"
     stage_common peers "$root"
     install -m 600 "$IMAGES/tls.pem" "$root/lab/"
+    gcc -O2 -static -Wall -Wextra "$TOP/e2e/bench/frames.c" -o "$root/lab/frames"
     seal peers "$root"
 }
 
@@ -211,6 +212,13 @@ seal() {
     rm -rf "$2"
 }
 
+# image_counter: builds the plugin that counts the gateway's instructions.
+image_counter() {
+    local plugin=$IMAGES/instructions.so
+    [ "$plugin" -nt "$LAB/instructions.c" ] ||
+        gcc -O2 -Wall -Wextra -Werror -shared -fPIC -o "$plugin" "$LAB/instructions.c"
+}
+
 image_layer() {
     local name=$1 hash
     shift
@@ -256,8 +264,9 @@ images() {
     lock_images
     keys
     image_emulator
+    image_counter
     image_base
-    image_layer peers "$IMAGES/tls.pem"
+    image_layer peers "$IMAGES/tls.pem" "$TOP/e2e/bench/frames.c"
     [ "$(machine_kind)" != uml ] || image_uml
     if [ -n "${LAB_IMAGE-}${LAB_ROUTER-}" ]; then
         image_medium

@@ -36,9 +36,11 @@ kvm_boots() {
 # any.
 # Machines boot with one CPU: if the kernel patches code (first netfilter hook, a module) while
 # another emulated CPU translates it, a breakpoint may remain, "Oops: int3". The gateway enables
-# more CPUs after its network setup.
+# more CPUs after its network setup. no_timer_check: on a busy host, the kernel's test of its timer
+# is too short and panics.
 boot() {
-    local line="console=ttyS0 panic=-1 quiet mitigations=off nokaslr maxcpus=1" disk=()
+    local line="console=ttyS0 panic=-1 quiet mitigations=off nokaslr no_timer_check" disk=()
+    line+=" maxcpus=1"
     if [ -f "$RUN/$1.disk" ]; then
         line+=" overlay"
         # Flushed data is in the host's page cache, which survives a killed QEMU.
@@ -80,6 +82,11 @@ machine() {
         *)
             cpu=(-accel "tcg,thread=multi,tb-size=256")
             cpu+=(-cpu "Nehalem,+rdrand,+aes,+pclmulqdq")
+            # instructions.c needs QEMU 9.0. The pipe remains when the gateway restarts.
+            if [ "$name" = gateway ] && at_least "$(emulator_version)" 9.0; then
+                [ -p "$RUN/instructions" ] || mkfifo "$RUN/instructions"
+                cpu+=(-plugin "$IMAGES/instructions.so,to=instructions")
+            fi
             ;;
     esac
     case ${LAB_ROOT:+root}${LAB_IMAGE:+image}:$name in
