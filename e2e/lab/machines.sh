@@ -82,11 +82,8 @@ machine() {
         *)
             cpu=(-accel "tcg,thread=multi,tb-size=256")
             cpu+=(-cpu "Nehalem,+rdrand,+aes,+pclmulqdq")
-            # instructions.c needs QEMU 9.0. The pipe remains when the gateway restarts.
-            if [ "$name" = gateway ] && at_least "$(emulator_version)" 9.0; then
-                [ -p "$RUN/instructions" ] || mkfifo "$RUN/instructions"
-                cpu+=(-plugin "$IMAGES/instructions.so,to=instructions")
-            fi
+            [ "$name" != gateway ] || [ -z "${COUNTED-}" ] ||
+                cpu+=(-plugin "$IMAGES/counts.so,to=$RUN/counts")
             ;;
     esac
     case ${LAB_ROOT:+root}${LAB_IMAGE:+image}:$name in

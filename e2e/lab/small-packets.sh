@@ -25,7 +25,7 @@ set_up_small() {
         RATE=0 PACKETS=40000
     fi
     UNIT=ns
-    [ ! -p "$RUN/instructions" ] || UNIT=instructions
+    [ ! -f "$RUN/counts" ] || UNIT=instructions
     PAUSE=: CONTINUE=:
     if has_daemon; then
         # The bus polls the daemon, so it is suspended with it.
@@ -55,8 +55,11 @@ cpu_time() {
 
 # work: prints the gateway's instructions, or without emulation the nanoseconds of its CPU.
 work() {
-    local count
-    if [ "$UNIT" = ns ]; then cpu_time; else read -r count <"$RUN/instructions" && echo "$count"; fi
+    if [ "$UNIT" = ns ]; then
+        cpu_time
+    else
+        od -An -v -t u8 -w8 "$RUN/counts" | awk '{ sum += $1 } END { printf "%.0f\n", sum }'
+    fi
 }
 
 # send ADDRESS COUNT SIZE RATE
