@@ -35,7 +35,7 @@ config::coded! {
     }
 }
 
-pub const OBJECT: Object = Object {
+pub static OBJECT: Object = Object {
     name: "fastpath.access",
     methods: &[
         Method { name: "begin", args: &[], run: |_| Box::pin(async { begin(&Files::default()) }) },

@@ -33,7 +33,7 @@ const MAX_NOTE_LEN: usize = 200;
 /// Files that refer to each other and are therefore validated together.
 const LINKED_CONFIGS: &[&str] = &["dhcp", "firewall", "network", "wireless"];
 
-pub const OBJECT: Object = Object {
+pub static OBJECT: Object = Object {
     name: "fastpath.change",
     methods: &[
         method!("get", get, "configs": List),

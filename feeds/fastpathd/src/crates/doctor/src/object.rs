@@ -11,7 +11,7 @@ use crate::machine::{Router, lower_priority};
 use crate::reason::DoctorReason;
 use crate::turn::{LOCK, LONG_TIMEOUT, TIMEOUT, acquire};
 
-pub const OBJECT: Object = Object {
+pub static OBJECT: Object = Object {
     name: "fastpath.doctor",
     methods: &[
         Method { name: "run", args: RUN, run: |call| Box::pin(ready(answered("run", RUN, &call))) },

@@ -14,7 +14,7 @@ use serde_json::Value;
 
 /// Method `get {config}` answers `{values}` in the form of `uci get`, reduced to the parts that the
 /// daemon may read. `{}` if the file does not exist.
-pub const OBJECT: Object =
+pub static OBJECT: Object =
     Object { name: "fastpath.config", methods: &[method!("get", get, "config": Text)] };
 
 async fn get(call: &Call) -> Result<Map, Refusal> {

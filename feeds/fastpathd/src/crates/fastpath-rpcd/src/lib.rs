@@ -5,7 +5,7 @@
 use std::ffi::OsString;
 use std::process::ExitCode;
 
-const OBJECTS: &[&plugin::Object] = &[
+static OBJECTS: &[&plugin::Object] = &[
     &access::OBJECT,
     &change::OBJECT,
     &doctor::OBJECT,

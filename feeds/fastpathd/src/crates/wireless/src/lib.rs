@@ -12,7 +12,7 @@ use plugin::{Call, Map, Object, Refusal, map, method};
 use serde_json::{Value, json};
 use ubus::Status;
 
-pub const OBJECT: Object =
+pub static OBJECT: Object =
     Object { name: "fastpath.wireless", methods: &[method!("status", status)] };
 
 async fn status(call: &Call) -> Result<Map, Refusal> {
