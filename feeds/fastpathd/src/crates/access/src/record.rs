@@ -67,7 +67,7 @@ impl Record {
         let now = self.now()?;
         let mut text = String::new();
         let read = Read::by_ref(&mut file).take(MAX_FILE_LEN).read_to_string(&mut text);
-        let throttle = read.ok().and_then(|_| serde_json::from_str(&text).ok());
+        let throttle = read.ok().and_then(|_| serde_json::from_slice(text.as_bytes()).ok());
         let mut throttle: LoginThrottle = throttle.unwrap_or_default();
         let before = throttle.clone();
         let result = work(&mut throttle, now);

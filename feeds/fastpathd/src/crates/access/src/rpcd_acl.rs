@@ -58,7 +58,8 @@ fn set_grant(file: &Path, closed: bool) -> Result<bool, String> {
     let failed =
         |what: &str, cause: &dyn std::fmt::Display| format!("{what} {}: {cause}", file.display());
     let text = std::fs::read_to_string(file).map_err(|cause| failed("reading", &cause))?;
-    let before: Value = serde_json::from_str(&text).map_err(|cause| failed("reading", &cause))?;
+    let before: Value =
+        serde_json::from_slice(text.as_bytes()).map_err(|cause| failed("reading", &cause))?;
     let after = with_grant(&before, closed);
     if after == before {
         return Ok(false);

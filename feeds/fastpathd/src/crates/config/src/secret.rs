@@ -14,7 +14,7 @@ type Shown = BTreeMap<String, BTreeSet<String>>;
 
 /// Empty if `shown.json` is invalid, so that all values are masked.
 static SHOWN: LazyLock<Shown> =
-    LazyLock::new(|| serde_json::from_str(include_str!("shown.json")).unwrap_or_default());
+    LazyLock::new(|| serde_json::from_slice(include_bytes!("shown.json")).unwrap_or_default());
 
 #[must_use]
 pub fn is_shown(kind: &str, option: &str) -> bool {

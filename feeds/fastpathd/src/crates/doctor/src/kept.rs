@@ -32,7 +32,7 @@ pub(crate) struct StoredReport {
 impl StoredReport {
     pub(crate) fn load(machine: &dyn Machine) -> Result<Self, Refusal> {
         let text = machine.read(FILE).ok();
-        let read = text.and_then(|text| serde_json::from_str(&text).ok());
+        let read = text.and_then(|text| serde_json::from_slice(text.as_bytes()).ok());
         read.ok_or_else(|| DoctorReason::NoReport.into())
     }
 

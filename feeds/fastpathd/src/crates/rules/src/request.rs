@@ -131,7 +131,7 @@ impl Request {
     /// # Errors
     /// Fails if a field is invalid; the error names field and source.
     pub fn parse(text: &str) -> Result<Self, RequestError> {
-        let request: Self = serde_json::from_str(text)?;
+        let request: Self = serde_json::from_slice(text.as_bytes())?;
         let wrong = |what: String| Err(RequestError::Value(what));
         if !request.store.is_absolute() {
             return wrong(format!("store '{}' is not an absolute path", request.store.display()));

@@ -71,7 +71,8 @@ fn groups(machine: &dyn Machine) -> Known<Groups> {
         let mut groups = Groups::new();
         for name in names.iter().filter(|name| name.strip_suffix(".json").is_some()) {
             let text = machine.read(&format!("{GROUPS}/{name}")).unwrap_or_default();
-            let file: Map<String, Value> = serde_json::from_str(&text).unwrap_or_default();
+            let file: Map<String, Value> =
+                serde_json::from_slice(text.as_bytes()).unwrap_or_default();
             for (group, rights) in file {
                 groups.entry(group).or_default().push(rights);
             }

@@ -39,7 +39,7 @@ impl Rules {
 
 pub(crate) fn read(machine: &dyn Machine) -> Rules {
     let listed = machine.run("nft", &["-j", "list", "ruleset"]).and_then(|text| {
-        let value: Value = serde_json::from_str(&text).map_err(|error| {
+        let value: Value = serde_json::from_slice(text.as_bytes()).map_err(|error| {
             format!("{SOURCE} does not print JSON: {error}; is nftables-json installed?")
         })?;
         match value.get("nftables") {

@@ -262,7 +262,7 @@ fn route(machine: &dyn Machine, to: &[&str]) -> Result<(Value, String), Unknown>
 fn run_json(machine: &dyn Machine, args: &[&str]) -> Result<Vec<Value>, Unknown> {
     let command = format!("ip {}", args.join(" "));
     let text = machine.run("ip", args).map_err(|why| Unknown(format!("{command}: {why}")))?;
-    serde_json::from_str(&text).map_err(|error| {
+    serde_json::from_slice(text.as_bytes()).map_err(|error| {
         Unknown(format!("{command} does not print JSON: {error}; is ip-full installed?"))
     })
 }

@@ -35,7 +35,7 @@ pub(super) fn write<'a>(newest_first: impl Iterator<Item = (u64, &'a Alert)>) ->
 pub(super) fn read(text: &str) -> Vec<(u64, Alert)> {
     let mut found: Vec<(u64, Alert)> = Vec::new();
     for line in text.lines() {
-        let Ok(saved) = serde_json::from_str::<Saved<Alert>>(line) else { continue };
+        let Ok(saved) = serde_json::from_slice::<Saved<Alert>>(line.as_bytes()) else { continue };
         let previous = found.last().map_or(MAX_ID, |(id, _)| *id);
         if saved.id != 0 && saved.id < previous {
             found.push((saved.id, restore(saved)));
