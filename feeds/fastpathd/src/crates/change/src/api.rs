@@ -241,7 +241,7 @@ async fn undo(call: &Call) -> Result<Map, Refusal> {
     let undone = Undone { id: id(call)?, since: call.flag("since")? };
     let edits = undo_edits(call, undone).await?;
     let mut configs: Vec<&str> = edits.iter().map(|edit| &*edit.config).collect();
-    configs.sort_unstable();
+    config::sort::values(&mut configs);
     configs.dedup();
     let now = read(&call.bus, &configs).await?;
     let value = |edit: &Edit| {
@@ -267,7 +267,7 @@ async fn undo_edits(call: &Call, Undone { id, since }: Undone) -> Result<Vec<Edi
     let mut records = if since { crate::store().records()? } else { vec![record] };
     records.retain(|of| of.head.id >= id && of.state == State::Confirmed);
     let mut configs: Vec<&str> = records.iter().flat_map(|of| of.draft.touched()).collect();
-    configs.sort_unstable();
+    config::sort::values(&mut configs);
     configs.dedup();
     let mut undo = Undo::new(read(&call.bus, &configs).await?);
     let mut oldest = id;
@@ -290,13 +290,13 @@ async fn judge(call: &Call, caller: &Caller) -> Result<Judged, Refusal> {
         refusal.with("edit", json!(error.number)).with("field", json!(error.field))
     })?;
     let mut written: Vec<&str> = edits.iter().map(|edit| &*edit.config).collect();
-    written.sort_unstable();
+    config::sort::values(&mut written);
     written.dedup();
     // Check rights first, because answers reveal secrets and programs read the draft as root.
     caller.may_write(&call.bus, &written).await?;
     let mut configs: Vec<String> =
         LINKED_CONFIGS.iter().chain(&written).map(|&of| of.into()).collect();
-    configs.sort_unstable();
+    config::sort::values(&mut configs);
     configs.dedup();
     let configs: Vec<&str> = configs.iter().map(String::as_str).collect();
     let (before, broken) = readable(&call.bus, &configs).await?;

@@ -264,7 +264,7 @@ impl Store {
         let names = self.names(&self.kept)?;
         let id = |name: &String| name.strip_suffix(".json")?.parse().ok();
         let mut ids: Vec<u64> = names.iter().filter_map(id).collect();
-        ids.sort_unstable_by(|a, b| b.cmp(a));
+        config::sort::by(&mut ids, |a, b| b.cmp(a));
         Ok(ids)
     }
 

@@ -16,6 +16,7 @@ mod network;
 mod package;
 pub mod secret;
 mod section;
+pub mod sort;
 mod value;
 
 pub use cause::{Cause, Params};

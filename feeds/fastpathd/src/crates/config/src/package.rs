@@ -58,7 +58,9 @@ impl<'a> Package<'a> {
             found.push((name, kind, options));
         }
         // JSON objects do not guarantee the order of the file.
-        found.sort_by_key(|(_, _, options)| options.get(".index").and_then(Value::as_u64));
+        crate::sort::by_key(&mut found, |(_, _, options)| {
+            options.get(".index").and_then(Value::as_u64)
+        });
         let mut places: BTreeMap<&str, usize> = BTreeMap::new();
         let named = found.into_iter().enumerate().map(|(index, (name, kind, options))| {
             let place = places.entry(kind).or_default();
@@ -112,7 +114,7 @@ impl<'a> Package<'a> {
             self.warnings.push((section.index(), problem));
         }
         let in_order = |mut problems: Vec<(usize, Problem)>| {
-            problems.sort_by_key(|(index, _)| *index);
+            crate::sort::by_key(&mut problems, |(index, _)| *index);
             problems.into_iter().map(|(_, problem)| problem).collect::<Vec<_>>()
         };
         if self.errors.is_empty() {

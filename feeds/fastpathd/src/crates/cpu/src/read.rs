@@ -201,7 +201,7 @@ impl Root<'_> {
             Some((device, id, Thread { pid, name, affinity }))
         };
         let mut threads: Vec<_> = self.names("/proc").into_iter().filter_map(thread).collect();
-        threads.sort_by_key(|(_, id, _)| *id);
+        config::sort::by_key(&mut threads, |(_, id, _)| *id);
         threads
     }
 

@@ -178,7 +178,7 @@ fn divide(split: &mut Split, mut group: Vec<Unit>, profile: Profile) {
         Profile::Auto => all.div_ceil(2),
     };
     // The sort is stable, so low CPU numbers forward.
-    group.sort_by_key(|unit| (!unit.unpinnable, !unit.weak));
+    config::sort::by_key(&mut group, |unit| (!unit.unpinnable, !unit.weak));
     for (index, unit) in group.into_iter().enumerate() {
         let side =
             if index < all - inspecting { &mut split.forwarding } else { &mut split.inspection };

@@ -57,7 +57,7 @@ fn row(machine: &Machine, forwarding: &CpuSet, node: Option<u32>) -> Vec<u32> {
     let on_node: Vec<_> =
         all.iter().copied().filter(|cpu| node.is_some() && cpu.node == node).collect();
     let mut row = if on_node.is_empty() { all } else { on_node };
-    row.sort_by_key(|cpu| (cpu.cpu != cpu.core, Reverse(cpu.capacity), cpu.cpu));
+    config::sort::by_key(&mut row, |cpu| (cpu.cpu != cpu.core, Reverse(cpu.capacity), cpu.cpu));
     row.into_iter().map(|cpu| cpu.cpu).collect()
 }
 

@@ -50,7 +50,7 @@ impl Finding {
     /// Returns the sorted objects of the finding, which acceptances refer to.
     pub(crate) fn about(&self) -> Vec<String> {
         let mut about: Vec<String> = self.evidence.iter().filter_map(Evidence::object).collect();
-        about.sort_unstable();
+        config::sort::values(&mut about);
         about.dedup();
         about
     }

@@ -88,7 +88,7 @@ fn sort(findings: &mut [Map<String, Value>]) {
     let place = |found: &Map<String, Value>| {
         CHECKS.iter().flat_map(|group| *group).position(|check| check.id == text(found, "id"))
     };
-    findings.sort_by_key(|found| (std::cmp::Reverse(severity(found)), place(found)));
+    config::sort::by_key(findings, |found| (std::cmp::Reverse(severity(found)), place(found)));
 }
 
 fn withhold(found: &mut Map<String, Value>) {

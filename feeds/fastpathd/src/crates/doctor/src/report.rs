@@ -55,7 +55,7 @@ impl Report {
         let mut rated: Vec<(Severity, Map<String, Value>)> =
             self.verdicts.iter().map(|(check, verdict)| answered(check, verdict, texts)).collect();
         // The sort is stable, which keeps the order of the table.
-        rated.sort_by_key(|(severity, _)| std::cmp::Reverse(*severity));
+        config::sort::by_key(&mut rated, |(severity, _)| std::cmp::Reverse(*severity));
         rated.into_iter().map(|(_, finding)| finding).collect()
     }
 }

@@ -300,7 +300,7 @@ pub fn attached(folder: &Folder) -> Result<Vec<Attached>, DetachError> {
         let name = entry.map_err(failed)?.file_name();
         all.extend(name.to_str().and_then(Attached::from_name));
     }
-    all.sort_unstable();
+    config::sort::values(&mut all);
     Ok(all)
 }
 

@@ -89,7 +89,7 @@ impl Blocks {
     /// the same ones when it renders sets with a lower limit.
     fn over_limit(&self) -> Vec<Network> {
         let mut blocks: Vec<&Block> = self.by_address.values().collect();
-        blocks.sort_by_key(|block| Reverse(block.until));
+        config::sort::by_key(&mut blocks, |block| Reverse(block.until));
         let (v4, v6): (Vec<&Block>, Vec<&Block>) =
             blocks.into_iter().partition(|block| block.source.address.is_ipv4());
         let excess = [v4, v6].into_iter().flat_map(|family| family.into_iter().skip(self.limit));
@@ -157,7 +157,7 @@ impl Blocks {
     #[must_use]
     pub fn list(&self) -> Vec<&Block> {
         let mut blocks: Vec<&Block> = self.by_address.values().collect();
-        blocks.sort_by_key(|block| Reverse(block.since));
+        config::sort::by_key(&mut blocks, |block| Reverse(block.since));
         blocks
     }
 

@@ -176,7 +176,7 @@ impl Seen {
         let mut wanted: Vec<(String, u32)> =
             plan.sources.iter().map(|source| (source.name.to_string(), ifb)).collect();
         wanted.push((wire::IFB.to_owned(), 0));
-        wanted.sort_unstable();
+        config::sort::values(&mut wanted);
         filters.redirects == wanted
     }
 }
@@ -187,7 +187,7 @@ impl Filters {
         let any = messages(&answer).any(|message| wire::is_ours(message.payload));
         let mut redirects: Vec<(String, u32)> =
             messages(&answer).filter_map(|message| wire::redirected(message.payload)).collect();
-        redirects.sort_unstable();
+        config::sort::values(&mut redirects);
         Ok(Self { any, redirects })
     }
 }

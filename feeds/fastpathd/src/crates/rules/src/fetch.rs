@@ -157,7 +157,7 @@ fn masked(said: &str, url: &str) -> String {
     let parts = url.split(|c: char| !c.is_alphanumeric() && !"-._~+".contains(c));
     let mut parts: Vec<&str> =
         parts.filter(|part| part.len() > 2 && !shown.contains(part)).collect();
-    parts.sort_by_key(|part| std::cmp::Reverse(part.len()));
+    config::sort::by_key(&mut parts, |part| std::cmp::Reverse(part.len()));
     parts.iter().fold(said.to_owned(), |said, part| said.replace(part, MASK))
 }
 

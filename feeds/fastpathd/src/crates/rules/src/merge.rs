@@ -82,7 +82,7 @@ pub(crate) fn merge(parts: &[Part]) -> Merged<'_> {
         }
     }
     let mut origins: Vec<Origin> = best.into_values().map(|(_, _, origin)| origin).collect();
-    origins.sort_unstable_by_key(|origin| (origin.part, origin.rule));
+    config::sort::by_key(&mut origins, |origin| (origin.part, origin.rule));
     let (mut counts, mut stopping) = (vec![0; parts.len()], 0);
     let mut digest = Sha256::new();
     for Origin { part, rule } in &origins {

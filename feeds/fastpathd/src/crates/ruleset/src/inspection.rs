@@ -52,14 +52,14 @@ impl InspectionRules {
     pub(crate) fn exempt_of(&self, ipv4: bool) -> Vec<Network> {
         let mut networks: Vec<Network> =
             self.exempt.iter().copied().filter(|n| n.address.is_ipv4() == ipv4).collect();
-        networks.sort_by_key(|network| (network.prefix, network.address));
+        config::sort::by_key(&mut networks, |network| (network.prefix, network.address));
         let mut disjoint: Vec<Network> = Vec::new();
         for network in networks {
             if !disjoint.iter().any(|wider| wider.contains(network.address)) {
                 disjoint.push(network);
             }
         }
-        disjoint.sort_by_key(|network| network.address);
+        config::sort::by_key(&mut disjoint, |network| network.address);
         disjoint
     }
 }

@@ -216,9 +216,9 @@ fn source_set(name: &str, kind: &str) -> String {
 fn set(text: &mut String, name: &str, kind: &str, limit: u32, mut blocks: Vec<&BlockElement>) {
     // The kernel rejects a table with too many blocks or with nested ones.
     let key = |block: &&BlockElement| (block.source.address, block.source.prefix);
-    blocks.sort_by_key(|block| (key(block), std::cmp::Reverse(block.left)));
+    config::sort::by_key(&mut blocks, |block| (key(block), std::cmp::Reverse(block.left)));
     blocks.dedup_by(|block, before| before.source.contains(block.source.address));
-    blocks.sort_by_key(|block| std::cmp::Reverse(block.left));
+    config::sort::by_key(&mut blocks, |block| std::cmp::Reverse(block.left));
     blocks.truncate(usize::try_from(limit).unwrap_or(usize::MAX));
     // Up to Linux 6.13, both ends of an interval and the gap before the first one count as
     // elements.

@@ -271,7 +271,7 @@ fn port_vlans(index: u32, attrs: &[u8]) -> BridgeVlan {
             }));
         }
     }
-    vlans.sort_unstable();
+    config::sort::values(&mut vlans);
     vlans.dedup();
     BridgeVlan { index, vlans }
 }

@@ -13,7 +13,7 @@ use crate::types::{Dialer, Mac, Name, PppoeSession};
 #[must_use]
 pub fn parse_sessions(text: &str) -> Vec<PppoeSession> {
     let mut sessions: Vec<PppoeSession> = text.lines().filter_map(parse_session).collect();
-    sessions.sort_unstable();
+    config::sort::values(&mut sessions);
     sessions
 }
 

@@ -49,7 +49,7 @@ impl RunningKernel {
             .filter_map(|entry| fs::read(entry.path().join("cmdline")).ok())
             .filter_map(|cmdline| parse_dialer(&cmdline))
             .collect();
-        dialers.sort_unstable();
+        config::sort::values(&mut dialers);
         dialers
     }
 }
@@ -243,7 +243,7 @@ impl<K: Kernel> Reader<K> {
             Decoded::Queue(queue) => queue,
             _ => None,
         });
-        queues.sort_unstable();
+        config::sort::values(&mut queues);
         Ok(Change::Queues(queues))
     }
 

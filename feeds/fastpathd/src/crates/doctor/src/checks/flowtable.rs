@@ -224,7 +224,7 @@ fn share(facts: &Facts) -> Verdict {
         .saw("share-total", "", format!("{total:.0} %"), source)
         .gain(FIVE_CHAINS);
     let mut reasons: Vec<_> = facts.flowtable.reasons.get()?.iter().collect();
-    reasons.sort_by_key(|(_, (_, bytes))| std::cmp::Reverse(*bytes));
+    config::sort::by_key(&mut reasons, |(_, (_, bytes))| std::cmp::Reverse(*bytes));
     for (reason, (flows, bytes)) in reasons.into_iter().take(MAX_REASONS) {
         let value = format!("{flows} ({} kB)", bytes / 1000);
         finding = finding.saw("reason", reason, value, "ubus call fastpath flows");

@@ -264,7 +264,7 @@ fn forwarding(facts: &Facts) -> Result<Vec<u32>, Unknown> {
             }
         }
     }
-    found.sort_unstable();
+    config::sort::values(&mut found);
     found.dedup();
     if found.len() >= planned.len() {
         found.clear();

@@ -160,7 +160,7 @@ fn wan_open(facts: &Facts) -> Verdict {
         (false, false) => "both",
     };
     for list in [&mut names, &mut zones] {
-        list.sort_unstable();
+        config::sort::values(list);
         list.dedup();
     }
     let fix = opened.map(|section| Fix::set("firewall", &section, &json!({"input": "REJECT"})));

@@ -41,7 +41,7 @@ pub(crate) fn read(machine: &dyn Machine) -> Known<Vec<Listener>> {
             Listener { proto, port, program }
         })
         .collect();
-    listeners.sort_unstable();
+    config::sort::values(&mut listeners);
     // A program may listen in both families or in several threads.
     listeners.dedup();
     listeners.into()

@@ -72,7 +72,7 @@ impl Machine for Router {
         let mut names = std::fs::read_dir(path)?
             .map(|entry| entry.map(|entry| entry.file_name().to_string_lossy().into_owned()))
             .collect::<io::Result<Vec<_>>>()?;
-        names.sort_unstable();
+        config::sort::values(&mut names);
         Ok(names)
     }
 

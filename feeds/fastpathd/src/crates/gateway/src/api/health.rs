@@ -96,7 +96,7 @@ pub(crate) fn findings(state: Subsystems<'_>, wans: &[Wan]) -> Vec<Finding> {
         let text = format!("The flow table is full: {unlisted} connections are not in it.");
         add("flows-full", Level::Warning, json!({"n": unlisted}), text);
     }
-    found.sort_by_key(|f| std::cmp::Reverse(f.level));
+    config::sort::by_key(&mut found, |f| std::cmp::Reverse(f.level));
     found
 }
 

@@ -141,7 +141,7 @@ fn hosts(network: &NetworkView) -> Vec<HostView> {
             Some((neighbour.address, view))
         })
         .collect();
-    hosts.sort_by_key(|(address, _)| *address);
+    config::sort::by_key(&mut hosts, |(address, _)| *address);
     hosts.truncate(MAX_HOSTS);
     hosts.into_iter().map(|(_, view)| view).collect()
 }

@@ -147,7 +147,7 @@ impl Moves {
             }
         }
         found.retain(|each| each.at_ms >= since_ms);
-        found.sort_by_key(|each| each.at_ms);
+        config::sort::by_key(&mut found, |each| each.at_ms);
         found.split_off(found.len().saturating_sub(limit))
     }
 
@@ -155,7 +155,7 @@ impl Moves {
     pub(crate) fn roaming(&self, now: Now) -> Vec<RoamingHost> {
         let mut hosts: Vec<RoamingHost> =
             self.hosts.iter().filter_map(|(key, host)| roaming(key, host, now)).collect();
-        hosts.sort_by(|a, b| b.moves.cmp(&a.moves).then(b.last_ms.cmp(&a.last_ms)));
+        config::sort::by(&mut hosts, |a, b| b.moves.cmp(&a.moves).then(b.last_ms.cmp(&a.last_ms)));
         hosts
     }
 }

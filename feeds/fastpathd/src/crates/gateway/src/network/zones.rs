@@ -157,7 +157,7 @@ pub(crate) fn home(firewall: &Firewall, interfaces: &[Interface]) -> Vec<Network
     let inner = interfaces.iter().filter(|i| !i.zone.is_empty() && !firewall.is_wan(&i.zone));
     let mut networks: Vec<Network> =
         inner.flat_map(|i| &i.addresses).filter_map(|text| network_of(text)).collect();
-    networks.sort_by_key(|network| (network.address, network.prefix));
+    config::sort::by_key(&mut networks, |network| (network.address, network.prefix));
     networks.dedup();
     networks
 }

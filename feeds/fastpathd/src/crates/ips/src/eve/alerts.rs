@@ -122,7 +122,7 @@ impl Alerts {
 
     pub fn newest_first(&self) -> impl Iterator<Item = (u64, &Alert)> {
         let mut all: Vec<_> = self.passed.iter().chain(self.blocked.iter()).collect();
-        all.sort_unstable_by_key(|(id, _)| Reverse(*id));
+        config::sort::by_key(&mut all, |(id, _)| Reverse(*id));
         all.into_iter()
     }
 
