@@ -44,17 +44,22 @@ always int start6(struct __sk_buff *skb)
 }
 
 /*
- * With a mark, extends the lifetime of entries to `mark` jiffies from now and returns LAYOUT.
+ * With a mark, extends the lifetime of entries to `mark` jiffies from now, and returns LAYOUT. The
+ * packet begins with the secret of the entries; 0 keeps the last one. A new secret hides all entries
+ * that were written with another one.
  * Without a mark, starts the connection whose two keys are the packet, and returns 1 on success.
  */
 SEC("classifier")
 int fastpath_beat(struct __sk_buff *skb)
 {
-	__u64 now = bpf_jiffies64();
+	__u64 secret = 0, now = bpf_jiffies64();
 
 	if (!skb->mark)
 		return skb->len == 2 * sizeof(struct key4) ? start4(skb) : start6(skb);
-	if (!control.secret)
+	bpf_skb_load_bytes(skb, 0, &secret, sizeof(secret));
+	if (secret)
+		control.secret = secret;
+	else if (!control.secret)
 		control.secret = (__u64)bpf_get_prandom_u32() << 32 | bpf_get_prandom_u32() | 1;
 	control.layout = LAYOUT;
 	control.now = now;

@@ -7,7 +7,7 @@
 #include <linux/types.h>
 
 /* Layout version: increment when a field moves or changes its meaning. */
-#define LAYOUT 7
+#define LAYOUT 8
 
 /* Flags of a VLAN tag in a key, above the 12 bits of the VID: present (VID 0 is valid), 802.1ad. */
 #define TAG_PRESENT 0x1000
@@ -199,7 +199,7 @@ struct control {
 	__u64 now;
 	/* LAYOUT of the programs that received the heartbeat. */
 	__u64 layout;
-	/* Odd random number of flow_hash(), set by the first heartbeat. */
+	/* Odd random number of flow_hash(), set by the heartbeat. Entries of another one are hidden. */
 	__u64 secret;
 };
 

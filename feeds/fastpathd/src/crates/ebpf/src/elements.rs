@@ -137,7 +137,7 @@ pub(crate) fn read_some(
     most: &mut usize,
     each: &mut dyn FnMut(&[u8], &[u8]),
 ) -> io::Result<Option<u32>> {
-    let mut room = BATCH;
+    let mut room = BATCH.min(*most).max(1);
     let mut buffers = sizes.map(|size| vec![0_u8; size * room]);
     let (mut from, mut next) = (at.unwrap_or_default(), 0_u32);
     let mut begun = at.is_some();

@@ -2,6 +2,7 @@
 //! Synchronizes the kernel's maps with the [`ConnectionTable`]: renews the heartbeat, reads
 //! counters, removes ended connections, and adopts entries of a previous daemon.
 
+use std::collections::{BTreeMap, btree_map};
 use std::io;
 use std::time::Duration;
 
@@ -15,7 +16,11 @@ use crate::connection::{
 use crate::dependency::{DependencyChange, Destination, Endpoint};
 use crate::entry::{Entry, InstallRefusal, Key, TCP};
 use crate::exits::PortExits;
-use crate::table::{ConnectionTable, Slot};
+use crate::table::ConnectionTable;
+
+use steps::{Passes, Stale};
+
+mod steps;
 
 /// Lifetime of entries after a heartbeat. Heartbeats are sent every second; a busy router may delay
 /// some.
@@ -25,6 +30,9 @@ pub const TIMEOUT: Duration = Duration::from_secs(5);
 /// time on a small router.
 const READS_PER_SECOND: usize = 20_000;
 
+/// Entries per [`OffloadEngine::step`], so that a step takes a few milliseconds at most.
+pub const STEP: usize = 512;
+
 /// Maximum seconds until all entries are read. Less than the timeout of a new UDP connection in
 /// conntrack (30 s), which readings extend.
 const MAX_PASS_S: usize = 20;
@@ -33,9 +41,23 @@ const MAX_PASS_S: usize = 20;
 /// all are dropped; the next packets of a connection set its positions again.
 const MAX_POSITIONS: usize = 4096;
 
+/// An element of a flow map.
+#[derive(Debug, Clone, Copy)]
+pub struct Element {
+    pub key: Key,
+    /// [`Maps::address`] when the element was written.
+    pub address: u64,
+    /// The programs do not find the element, because [`Maps::hide`] was called since.
+    pub is_hidden: bool,
+    pub reading: EntryReading,
+}
+
 pub trait Maps: std::fmt::Debug {
+    /// Returns where [`put`](Self::put) writes the entry of this key.
+    fn address(&self, key: &Key) -> u64;
+
     /// Writes a waiting entry with the counters and position of `from`, replacing any entry of this
-    /// key.
+    /// key and address.
     ///
     /// # Errors
     /// Returns [`MapError::Full`] if the map is full, otherwise the kernel's error.
@@ -48,7 +70,7 @@ pub trait Maps: std::fmt::Debug {
     fn get(&mut self, key: &Key) -> Result<Option<EntryReading>, MapError>;
 
     /// Removes an entry and returns its last reading, or `None` if it did not exist.
-    fn remove(&mut self, key: &Key) -> Result<Option<EntryReading>, MapError>;
+    fn remove(&mut self, key: &Key, address: u64) -> Result<Option<EntryReading>, MapError>;
 
     /// Passes about `most` entries to `each`, beginning after those of the last call. Returns true
     /// after the last entry; the next call begins with the first one. Concurrent changes may skip
@@ -56,11 +78,10 @@ pub trait Maps: std::fmt::Debug {
     ///
     /// # Errors
     /// Fails if the kernel refuses; some entries may have been passed already.
-    fn read(
-        &mut self,
-        most: usize,
-        each: &mut dyn FnMut(&Key, EntryReading),
-    ) -> Result<bool, MapError>;
+    fn read(&mut self, most: usize, each: &mut dyn FnMut(&Element)) -> Result<bool, MapError>;
+
+    /// Hides all entries from the programs at once, by another secret of their keys.
+    fn hide(&mut self) -> Result<(), MapError>;
 
     /// Extends the lifetime of all entries to `timeout` from now.
     fn heartbeat(&mut self, timeout: Duration) -> Result<(), MapError>;
@@ -118,34 +139,31 @@ pub struct OffloadEngine {
     maps: Box<dyn Maps>,
     table: ConnectionTable,
     timeouts: Timeouts,
-    /// Entries of a previous daemon, with their counters.
-    stale: HashMap<Key, Slot>,
+    /// Entries of a previous daemon that may be adopted. A hash table would grow in a long step.
+    stale: BTreeMap<Key, Stale>,
+    /// Entries of a previous daemon to remove.
+    unwanted: btree_map::IntoIter<Key, Stale>,
+    passes: Passes,
     /// TCP positions of removed connections, in the order of [`Installation::entries`].
     positions: HashMap<u64, [Position; 2]>,
     report: Report,
 }
 
 impl OffloadEngine {
-    /// Creates an engine that adopts the entries in the maps. `capacity` is the size of each of the
-    /// two maps.
-    pub fn new(
-        mut maps: Box<dyn Maps>,
-        capacity: usize,
-        timeouts: Timeouts,
-    ) -> Result<Self, MapError> {
-        let mut stale = HashMap::new();
-        maps.read(usize::MAX, &mut |key, reading| {
-            stale.insert(*key, Slot::found(reading.counters));
-        })?;
-        let table = ConnectionTable::new(capacity);
-        Ok(Self {
+    /// Creates an engine that adopts the entries in the maps, once [`step`](Self::step) has found
+    /// them. `capacity` is the size of each of the two maps.
+    #[must_use]
+    pub fn new(maps: Box<dyn Maps>, capacity: usize, timeouts: Timeouts) -> Self {
+        Self {
             maps,
-            table,
+            table: ConnectionTable::new(capacity),
             timeouts,
-            stale,
+            stale: BTreeMap::new(),
+            unwanted: btree_map::IntoIter::default(),
+            passes: Passes { left: 1, is_first: true, hidden: 0, has_others: true },
             positions: HashMap::new(),
             report: Report::default(),
-        })
+        }
     }
 
     /// Continues with the pending report of an engine with other maps.
@@ -228,6 +246,8 @@ impl OffloadEngine {
             self.leave(evicted, RemovalCause::Evicted, now);
         }
         let positions = self.positions.remove(&id).unwrap_or_default();
+        let addresses = installation.entries.each_ref().map(|(key, _)| self.maps.address(key));
+        self.table.set_addresses(id, addresses);
         for ((key, entry), position) in installation.entries.iter().zip(positions) {
             match self.put(key, entry, position) {
                 Ok((found, reading)) => {
@@ -254,11 +274,14 @@ impl OffloadEngine {
     ) -> Result<(Counters, EntryReading), MapError> {
         let mut found = Counters::default();
         let mut from = EntryReading { position, ..EntryReading::default() };
-        if let Some(slot) = self.stale.remove(key) {
-            found = slot.counted;
+        if let Some(stale) = self.stale.remove(key) {
+            found = stale.counted;
             let known = EntryReading { counters: found, ..from };
             // Remove the entry first, so that no packet is counted between read and write.
-            from = self.maps.remove(key)?.unwrap_or(known);
+            from = match stale.last {
+                Some(last) => last,
+                None => self.maps.remove(key, stale.address)?.unwrap_or(known),
+            };
             if from.stage.is_over() {
                 from.position = position;
             }
@@ -272,7 +295,7 @@ impl OffloadEngine {
     fn withdraw(&mut self, id: u64) {
         for key in self.table.leave(id).iter().flat_map(|left| &left.keys) {
             // Ignore errors: the caller reports the failed write.
-            let _ = self.maps.remove(key);
+            let _ = self.maps.remove(key, self.maps.address(key));
         }
     }
 
@@ -286,20 +309,14 @@ impl OffloadEngine {
         self.positions.remove(&id);
     }
 
-    /// Removes all connections with [`RemovalCause::Moved`], and the stale entries.
-    pub fn remove_all(&mut self, now: Duration) {
-        for id in self.table.all() {
-            self.leave(id, RemovalCause::Moved, now);
-        }
-        self.remove_stale();
-    }
-
     fn leave(&mut self, id: u64, cause: RemovalCause, now: Duration) {
-        let Some(keys) = self.table.keys(id) else { return };
+        let Some((keys, addresses)) = self.table.places(id) else { return };
+        let is_hidden = addresses[0] != self.maps.address(&keys[0]);
+        self.passes.hidden = self.passes.hidden.saturating_sub(usize::from(is_hidden));
         let mut positions = [Position::default(); 2];
         let mut over = false;
-        for (key, position) in keys.iter().zip(&mut positions) {
-            if let Ok(Some(last)) = self.maps.remove(key) {
+        for ((key, address), position) in keys.iter().zip(addresses).zip(&mut positions) {
+            if let Ok(Some(last)) = self.maps.remove(key, address) {
                 *position = last.position;
                 over |= last.stage.is_over();
                 // The caller knows the end, so do not report it.
@@ -342,26 +359,48 @@ impl OffloadEngine {
     /// Called once a second; reads only a part of many connections.
     pub fn second(&mut self, now: Duration) -> Result<(), MapError> {
         self.maps.heartbeat(TIMEOUT)?;
-        let most = READS_PER_SECOND.max(2 * self.table.len() / MAX_PASS_S);
-        let (table, report) = (&mut self.table, &mut self.report);
-        let mut over = Vec::new();
-        let complete = self.maps.read(most, &mut |key, reading| {
-            if let Some(growth) = table.read(key, reading, now) {
+        if self.passes.left > 0 {
+            // The steps read all entries.
+            self.step(STEP, now)?;
+        } else if self.advance(READS_PER_SECOND.max(2 * self.table.len() / MAX_PASS_S), now)? {
+            self.table.rank(now);
+        }
+        for id in self.table.expired(now) {
+            self.leave(id, RemovalCause::Expired, now);
+        }
+        Ok(())
+    }
+
+    /// Reads about `most` entries, and removes ended connections and hidden entries. Returns true
+    /// after the last entry.
+    fn advance(&mut self, most: usize, now: Duration) -> Result<bool, MapError> {
+        let (table, report, stale) = (&mut self.table, &mut self.report, &mut self.stale);
+        let (mut over, mut hidden) = (Vec::new(), Vec::new());
+        let complete = self.maps.read(most, &mut |element| {
+            let Element { key, address, is_hidden, reading } = element;
+            if *is_hidden {
+                hidden.push((*key, *address));
+                return;
+            }
+            if self.passes.is_first && !table.knows(key) {
+                let found = Stale { address: *address, counted: reading.counters, last: None };
+                stale.insert(*key, found);
+                return;
+            }
+            if let Some(growth) = table.read(key, *reading, now) {
                 over.extend(cause(growth.stage).map(|cause| (growth.id, cause)));
                 report.grown.push(growth);
             }
             report.extensions.extend(table.extension(key, now, &self.timeouts));
         })?;
+        for (key, address) in hidden {
+            self.remove_hidden(&key, address, now);
+        }
         for (id, cause) in over {
             self.leave(id, cause, now);
         }
-        for id in self.table.expired(now) {
-            self.leave(id, RemovalCause::Expired, now);
-        }
-        if complete {
-            self.table.rank(now);
-        }
-        Ok(())
+        self.passes.is_first &= !complete;
+        Ok(complete)
     }
 
     /// Reports whether both entries are forwarding, so that the programs have seen no genuine FIN
@@ -370,13 +409,6 @@ impl OffloadEngine {
         let open = |read| matches!(read, Ok(Some(EntryReading { stage: Stage::Forwarding, .. })));
         let Some(keys) = self.table.keys(id) else { return false };
         keys.iter().all(|key| open(self.maps.get(key)))
-    }
-
-    /// Removes entries of a previous daemon that were not adopted, and returns their number.
-    pub fn remove_stale(&mut self) -> usize {
-        let stale = std::mem::take(&mut self.stale);
-        let gone = stale.keys().filter(|key| matches!(self.maps.remove(key), Ok(Some(_))));
-        gone.count()
     }
 
     pub fn exits(&mut self) -> Result<PortExits, MapError> {

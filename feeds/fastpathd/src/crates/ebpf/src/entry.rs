@@ -16,7 +16,7 @@ const MIN_MTU4: u32 = 68;
 const MIN_MTU6: u32 = 1280;
 
 /// Key of one direction: `struct key4` and `key6` of `layout.h`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Key {
     pub src: IpAddr,
     /// Same family as `src`.

@@ -9,7 +9,7 @@ pub enum Hook {
     Xdp,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Tag {
     /// VLAN ID, 0..=4094.
     pub vid: u16,
@@ -32,7 +32,7 @@ impl Tag {
 }
 
 /// VLAN tags and `PPPoE` session of packets.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Encapsulation {
     pub outer: Option<Tag>,
     pub inner: Option<Tag>,

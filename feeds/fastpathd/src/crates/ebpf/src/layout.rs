@@ -6,7 +6,7 @@
 use aya::Pod;
 
 /// Layout version; maps with another `control.layout` are not adopted.
-pub const LAYOUT: u64 = 7;
+pub const LAYOUT: u64 = 8;
 
 /// Presence bit of a VLAN tag in [`Encap`]; the low 12 bits are the VLAN ID.
 pub const TAG_PRESENT: u16 = 0x1000;
@@ -209,7 +209,7 @@ pub struct Control {
     pub now: u64,
     /// [`LAYOUT`] of the programs that received the heartbeat.
     pub layout: u64,
-    /// Random number of the keys of maps, set by the first heartbeat.
+    /// Odd random number of the keys of maps, set by the heartbeat.
     pub secret: u64,
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! [`Maps`] of the kernel, opened from their pins.
 
+use std::hash::{BuildHasher, Hasher, RandomState};
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::PathBuf;
@@ -11,7 +12,7 @@ use ctnetlink::Counters;
 
 use crate::connection::{EntryReading, Position, Stage};
 use crate::elements;
-use crate::engine::{MapError, Maps, TIMEOUT};
+use crate::engine::{Element, MapError, Maps, TIMEOUT};
 use crate::entry::{Entry, Key};
 use crate::exits::PortExits;
 use crate::folder::Folder;
@@ -45,6 +46,7 @@ pub struct Pinned {
     jiffies_a_second: u32,
     /// Map and bucket at which the next reading begins.
     read_from: (usize, Option<u32>),
+    /// Secret of the entries that the programs find; 0 until it is read.
     secret: u64,
 }
 
@@ -93,7 +95,8 @@ impl Pinned {
 
     fn beat_for(&self, timeout: Duration) -> Result<u64, BeatError> {
         let seconds = u32::try_from(timeout.as_secs()).unwrap_or(u32::MAX);
-        heartbeat(self.beat.as_fd(), self.jiffies_a_second.saturating_mul(seconds))
+        let jiffies = self.jiffies_a_second.saturating_mul(seconds);
+        heartbeat(self.beat.as_fd(), jiffies, self.secret)
     }
 
     #[must_use]
@@ -171,20 +174,24 @@ fn remove<V: Pod + Default>(
 }
 
 impl Maps for Pinned {
+    fn address(&self, key: &Key) -> u64 {
+        let hash4 = Key4::of(key).map(|key| key.hash(self.secret));
+        hash4.or_else(|| Some(Key6::of(key)?.hash(self.secret))).unwrap_or_default()
+    }
+
     fn put(&mut self, key: &Key, entry: &Entry, from: EntryReading) -> Result<(), MapError> {
+        let address = self.address(key);
         if let Some(key) = Key4::of(key)
             && let Some(mut value) = Entry4::of(key, entry)
         {
             resume(&mut value.e, from);
-            let hash = key.hash(self.secret);
-            return elements::put(self.flows4.as_fd(), &hash, &value).map_err(written);
+            return elements::put(self.flows4.as_fd(), &address, &value).map_err(written);
         }
         if let Some(key) = Key6::of(key)
             && let Some(mut value) = Entry6::of(key, entry)
         {
             resume(&mut value.e, from);
-            let hash = key.hash(self.secret);
-            return elements::put(self.flows6.as_fd(), &hash, &value).map_err(written);
+            return elements::put(self.flows6.as_fd(), &address, &value).map_err(written);
         }
         Err(MapError::Put(io::ErrorKind::InvalidInput.into()))
     }
@@ -212,14 +219,14 @@ impl Maps for Pinned {
         found.map_err(MapError::Read)
     }
 
-    fn remove(&mut self, key: &Key) -> Result<Option<EntryReading>, MapError> {
+    fn remove(&mut self, key: &Key, address: u64) -> Result<Option<EntryReading>, MapError> {
         let found = if let Some(key) = Key4::of(key) {
             let is_same = |value: &Entry4| value.key == key;
-            let found = remove(self.flows4.as_fd(), key.hash(self.secret), is_same);
+            let found = remove(self.flows4.as_fd(), address, is_same);
             found.map(|found| found.map(|value| reading(&value.e)))
         } else if let Some(key) = Key6::of(key) {
             let is_same = |value: &Entry6| value.key == key;
-            let found = remove(self.flows6.as_fd(), key.hash(self.secret), is_same);
+            let found = remove(self.flows6.as_fd(), address, is_same);
             found.map(|found| found.map(|value| reading(&value.e)))
         } else {
             Ok(None)
@@ -227,19 +234,20 @@ impl Maps for Pinned {
         found.map_err(MapError::Remove)
     }
 
-    fn read(
-        &mut self,
-        mut most: usize,
-        each: &mut dyn FnMut(&Key, EntryReading),
-    ) -> Result<bool, MapError> {
-        let mut entry = |_: &[u8], value: &[u8]| {
+    fn read(&mut self, mut most: usize, each: &mut dyn FnMut(&Element)) -> Result<bool, MapError> {
+        let secret = self.secret;
+        let mut entry = |address: &[u8], value: &[u8]| {
+            let Some(address) = elements::value::<u64>(address) else { return };
             let found = if value.len() == size_of::<Entry4>() {
-                elements::value::<Entry4>(value).map(|entry| (entry.key.key(), entry.e))
+                let value = elements::value::<Entry4>(value);
+                value.map(|value| (value.key.key(), value.e, value.key.hash(secret)))
             } else {
-                elements::value::<Entry6>(value).map(|entry| (entry.key.key(), entry.e))
+                let value = elements::value::<Entry6>(value);
+                value.map(|value| (value.key.key(), value.e, value.key.hash(secret)))
             };
-            if let Some((key, entry)) = found {
-                each(&key, reading(&entry));
+            if let Some((key, entry, current)) = found {
+                let is_hidden = address != current;
+                each(&Element { key, address, is_hidden, reading: reading(&entry) });
             }
         };
         let maps = [
@@ -255,6 +263,17 @@ impl Maps for Pinned {
             }
         }
         Ok(true)
+    }
+
+    fn hide(&mut self) -> Result<(), MapError> {
+        // A hash of nothing by the kernel's random numbers; flow_hash() needs an odd number.
+        let secret = RandomState::new().build_hasher().finish() | 1;
+        let before = std::mem::replace(&mut self.secret, secret);
+        let hidden = self.beat_for(TIMEOUT);
+        if hidden.is_err() {
+            self.secret = before;
+        }
+        hidden.map(drop).map_err(|BeatError(error)| MapError::Heartbeat(error))
     }
 
     fn heartbeat(&mut self, timeout: Duration) -> Result<(), MapError> {

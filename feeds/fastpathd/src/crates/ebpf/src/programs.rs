@@ -105,8 +105,10 @@ impl Programs {
                 loader.map_pin_path(shape.object, path);
             }
             control = found.filter(|_| !foreign).unwrap_or_default();
+            // A running daemon may have changed the secret since: wait for its next heartbeat.
+            control.alive_until = 0;
         }
-        // Loading initializes the variables, so pass the last heartbeat of a running daemon.
+        // Loading initializes the variables, so pass the secret of the entries in the maps.
         loader.override_global("control", &control, true);
         let object = loader.load(object).map_err(|e| LoadError::Object(Box::new(e)))?;
         let mut programs = Self { object };
@@ -240,11 +242,12 @@ fn discard_other(path: &Path, shape: &Shape, flows: u32, foreign: bool) -> Resul
 #[error("running the program fastpath_beat")]
 pub struct BeatError(#[source] pub io::Error);
 
-/// Runs [`ProgramRole::Beat`] to extend the lifetime of entries to `jiffies` from now. Returns the
-/// layout of the programs.
-pub fn heartbeat(program: BorrowedFd<'_>, jiffies: u32) -> Result<u64, BeatError> {
+/// Runs [`ProgramRole::Beat`] to extend the lifetime of entries to `jiffies` from now, and to set
+/// the secret of their keys; 0 keeps it. Returns the layout of the programs.
+pub fn heartbeat(program: BorrowedFd<'_>, jiffies: u32, secret: u64) -> Result<u64, BeatError> {
     // The kernel requires a frame. The context is the prefix of `struct __sk_buff` up to the mark.
-    let frame = [0; 64];
+    let mut frame = [0; 64];
+    frame[..8].copy_from_slice(&secret.to_ne_bytes());
     let mut context = [0; 12];
     context[8..].copy_from_slice(&jiffies.to_ne_bytes());
     sys::run(program, &frame, &context).map(u64::from).map_err(BeatError)

@@ -36,6 +36,8 @@ struct Held {
     /// Serial number of the installation.
     installation: u64,
     keys: [Key; 2],
+    /// Where the entries of `keys` were written.
+    addresses: [u64; 2],
     /// Initiator and responder, as destinations of packets.
     destinations: [Destination; 2],
     fate: Fate,
@@ -68,14 +70,7 @@ pub(crate) struct Slot {
     id: u64,
     /// 0 for packets from the initiator, 1 for packets to the initiator.
     direction: usize,
-    pub(crate) counted: Counters,
-}
-
-impl Slot {
-    /// Returns a slot for an entry of a previous daemon.
-    pub(crate) fn found(counted: Counters) -> Self {
-        Self { counted, ..Self::default() }
-    }
+    counted: Counters,
 }
 
 #[derive(Debug, Default)]
@@ -200,6 +195,7 @@ impl ConnectionTable {
             connection,
             installation: self.installations,
             keys,
+            addresses: [0; 2],
             destinations,
             fate,
             packets: 0,
@@ -249,6 +245,31 @@ impl ConnectionTable {
     #[must_use]
     pub fn keys(&self, id: u64) -> Option<[Key; 2]> {
         Some(self.connections.get(&id)?.keys)
+    }
+
+    pub(crate) fn places(&self, id: u64) -> Option<([Key; 2], [u64; 2])> {
+        self.connections.get(&id).map(|held| (held.keys, held.addresses))
+    }
+
+    pub(crate) fn set_addresses(&mut self, id: u64, addresses: [u64; 2]) {
+        if let Some(held) = self.connections.get_mut(&id) {
+            held.addresses = addresses;
+        }
+    }
+
+    /// Returns the connection of the entry with this key at this address.
+    pub(crate) fn at(&self, key: &Key, address: u64) -> Option<u64> {
+        let slot = self.keys.get(key)?;
+        let held = self.connections.get(&slot.id)?;
+        (held.addresses[slot.direction] == address).then_some(slot.id)
+    }
+
+    /// Returns what [`reject`](Self::reject) was called with; `None` if packets are forwarded.
+    pub(crate) fn rejection(&self, id: u64) -> Option<(Connection, [Endpoint; 2], u32, Duration)> {
+        let held = self.connections.get(&id)?;
+        let Fate::Dropped { rule, until } = held.fate else { return None };
+        let [initiator, responder] = held.destinations.map(|at| self.endpoint(&at).cloned());
+        Some((held.connection, [initiator?, responder?], rule, until))
     }
 
     #[must_use]

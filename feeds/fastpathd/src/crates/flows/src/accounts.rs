@@ -59,6 +59,13 @@ impl Accounts {
         }
     }
 
+    /// Counts all flows on eBPF as slow; see [`Flow::shown`](crate::flow::Flow::shown).
+    pub(crate) fn revoke(&mut self) {
+        let revoked = std::mem::take(&mut self.flows[Path::Ebpf as usize]);
+        self.flows[Path::Slow as usize] += revoked;
+        *self.reasons.entry(Reason::Pending).or_default() += revoked;
+    }
+
     pub(crate) fn reasons(&self) -> impl Iterator<Item = (Reason, u64)> {
         Reason::ALL
             .into_iter()

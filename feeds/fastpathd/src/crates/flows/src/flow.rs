@@ -7,7 +7,7 @@ use ctnetlink::{Counters, Entry, Status, TcpState, Tuple};
 use model::{Action, Engine};
 
 use crate::flow_route::FlowRoute;
-use crate::handshake::{OffloadState, Passed};
+use crate::handshake::{OffloadState, Passed, Rules};
 use crate::inspection::InspectionStatus;
 use crate::intern::Number;
 use crate::network::{ByCpu, Reach, less};
@@ -395,6 +395,21 @@ impl Flow {
             Path::Ebpf | Path::Ended => Path::Slow,
             path @ (Path::Slow | Path::Inspect | Path::Flowtable | Path::Hardware) => path,
         }
+    }
+
+    /// Returns path and reason. After a rule change, flows on eBPF are slow at once, although they
+    /// are judged later.
+    pub(crate) fn shown(&self, rules: &Rules) -> (Path, Option<Reason>) {
+        let revoked = self.revoked(rules, self.active);
+        revoked.map_or((self.path, self.reason), |step| (step.path, step.reason))
+    }
+
+    /// Returns the step of a rule change at `at` that was not judged yet.
+    pub(crate) fn revoked(&self, rules: &Rules, at: Millis) -> Option<PathStep> {
+        let reason = Some(Reason::Pending);
+        let step = PathStep { at, path: Path::Slow, reason, state: self.tcp_state };
+        let is_on = self.path == Path::Ebpf && self.offload == OffloadState::Offloaded;
+        (is_on && self.rules.is_revoked(rules)).then_some(step)
     }
 
     /// Returns the time between becoming eligible and the last packet; 0 if not eligible.

@@ -46,12 +46,12 @@ pub(crate) struct Sum {
 
 impl Sum {
     /// Adds a flow. `turned` swaps the directions.
-    fn add(&mut self, flow: &Flow, name: Number, turned: bool, fast_bps: f32) {
+    fn add(&mut self, flow: &Flow, path: Path, name: Number, turned: bool, fast_bps: f32) {
         if self.name == 0 {
             self.name = name;
         }
         self.flows += 1;
-        self.offloaded += u64::from(flow.path.offloaded());
+        self.offloaded += u64::from(path.offloaded());
         self.bytes = self.bytes.saturating_add(flow.bytes());
         self.offloaded_bytes = self.offloaded_bytes.saturating_add(flow.offloaded_bytes);
         let (up, down) = (flow.up_bps, flow.down_bps);
@@ -94,7 +94,7 @@ impl<'a> Sums<'a> {
             Group::Host => self.add_host(flow),
             Group::Service => self.add_to(service(flow), flow, 0, false),
             Group::Vlan => self.add_vlan(flow),
-            Group::Path => self.add_to(GroupKey::Path(flow.path), flow, 0, false),
+            Group::Path => self.add_to(GroupKey::Path(self.table.shown(flow).0), flow, 0, false),
             Group::Traffic => {
                 for one in self.table.traffic(flow).iter() {
                     self.add_to(GroupKey::Traffic(one), flow, 0, false);
@@ -104,8 +104,9 @@ impl<'a> Sums<'a> {
     }
 
     fn add_to(&mut self, key: GroupKey, flow: &Flow, name: Number, turned: bool) {
+        let (path, _) = self.table.shown(flow);
         let fast_bps = self.table.fast_bps(flow);
-        self.lines.entry(key).or_default().add(flow, name, turned, fast_bps);
+        self.lines.entry(key).or_default().add(flow, path, name, turned, fast_bps);
     }
 
     fn add_host(&mut self, flow: &Flow) {

@@ -158,7 +158,7 @@ pub struct ReadingStart(u64);
 /// of a change. Therefore the mark of a new connection counts for the newest version whose earlier
 /// events have all been read. A cleared mark counts for the version it was cleared for, and only in
 /// readings that began afterwards.
-#[derive(Debug)]
+#[derive(Debug, Clone, Copy)]
 pub(crate) struct Rules {
     current: RulesVersion,
     /// Minimum version for offloaded flows.
@@ -240,12 +240,17 @@ impl Passed {
     /// both directions. An offloaded flow needs no mark, because its packets bypass the rules.
     pub(crate) fn holds(self, rules: &Rules, state: OffloadState, marked: bool) -> bool {
         match state {
-            OffloadState::Offloaded => self.mark >= rules.offloaded,
+            OffloadState::Offloaded => !self.is_revoked(rules),
             OffloadState::Idle
             | OffloadState::Requested
             | OffloadState::Confirming
             | OffloadState::Refused(_) => marked && self.mark >= rules.current,
         }
+    }
+
+    /// Returns whether the flow has not passed the rules that offloaded flows must have passed.
+    pub(crate) fn is_revoked(self, rules: &Rules) -> bool {
+        self.mark < rules.offloaded
     }
 
     /// Returns whether to request clearing the mark, which stands for older rules. Returns true

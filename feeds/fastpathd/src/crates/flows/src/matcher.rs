@@ -5,6 +5,7 @@
 use std::net::IpAddr;
 
 use crate::flow::Flow;
+use crate::handshake::Rules;
 use crate::intern::{Interner, Number};
 use crate::network::Side;
 use crate::path::Reason;
@@ -44,6 +45,7 @@ pub(crate) struct Matcher {
     ipv6: Option<bool>,
     forwarded: Option<bool>,
     words: Vec<Word>,
+    rules: Rules,
 }
 
 #[derive(Debug)]
@@ -77,17 +79,19 @@ impl Matcher {
             ipv6: filter.ipv6,
             forwarded: filter.forwarded,
             words,
+            rules: *table.rules_in_force(),
         }
     }
 
     pub(crate) fn matches(&self, flow: &Flow) -> bool {
         let bit = |mask: Option<u64>, bit: u32| mask.is_none_or(|mask| mask >> bit & 1 == 1);
-        bit(self.paths, flow.path as u32)
-            && bit(self.reasons, flow.reason.map_or(0, |reason| reason as u32 + 1))
+        let (path, reason) = flow.shown(&self.rules);
+        bit(self.paths, path as u32)
+            && bit(self.reasons, reason.map_or(0, |reason| reason as u32 + 1))
             && bit(self.inspections, flow.inspection as u32)
             && self.protos.is_none_or(|protos| protos[usize::from(flow.orig.proto)])
             && self.ipv6.is_none_or(|ipv6| ipv6 == flow.orig.src.is_ipv6())
-            && self.forwarded.is_none_or(|it| it != flow.reason.is_some_and(Reason::local))
+            && self.forwarded.is_none_or(|it| it != reason.is_some_and(Reason::local))
             && self.sides.as_ref().is_none_or(|s| s.has(flow.initiator) || s.has(flow.responder))
             && self.host.is_none_or(|host| flow.addresses().contains(&host))
             && self.words.iter().all(|word| word.found(flow))

@@ -9,14 +9,14 @@ use crate::dependency::Dependency;
 use crate::entry_side::{Encapsulation, EntrySide, Hook};
 use crate::fake::Fake;
 
-const TIMEOUTS: Timeouts =
+pub(super) const TIMEOUTS: Timeouts =
     Timeouts { tcp: Duration::from_secs(7440), udp: Duration::from_secs(120) };
 
-fn s(seconds: u64) -> Duration {
+pub(super) fn s(seconds: u64) -> Duration {
     Duration::from_secs(seconds)
 }
 
-fn endpoint(device: u32) -> Endpoint {
+pub(super) fn endpoint(device: u32) -> Endpoint {
     let side = EntrySide {
         device,
         hook: Hook::Tc,
@@ -33,18 +33,24 @@ fn endpoint(device: u32) -> Endpoint {
 const INSIDE: IpAddr = IpAddr::V4(Ipv4Addr::new(10, 0, 0, 2));
 const OUTSIDE: IpAddr = IpAddr::V4(Ipv4Addr::new(203, 0, 113, 9));
 
-fn connection(id: u64) -> Connection {
+pub(super) fn connection(id: u64) -> Connection {
     let port = 1000 + u16::try_from(id).unwrap();
     let orig = Tuple { src: INSIDE, dst: OUTSIDE, proto: 17, sport: port, dport: 443 };
     let reply = Tuple { src: OUTSIDE, dst: INSIDE, proto: 17, sport: 443, dport: port };
     Connection { id, zone: 0, orig, reply }
 }
 
-fn engine(maps: &Fake) -> OffloadEngine {
-    OffloadEngine::new(Box::new(maps.clone()), 64, TIMEOUTS).unwrap()
+pub(super) fn engine(maps: &Fake) -> OffloadEngine {
+    let mut engine = OffloadEngine::new(Box::new(maps.clone()), 64, TIMEOUTS);
+    finish(&mut engine);
+    engine
 }
 
-fn install(engine: &mut OffloadEngine, id: u64) {
+pub(super) fn finish(engine: &mut OffloadEngine) {
+    while engine.step(STEP, s(0)).unwrap() {}
+}
+
+pub(super) fn install(engine: &mut OffloadEngine, id: u64) {
     engine.install(connection(id), [endpoint(1), endpoint(2)], s(0)).unwrap();
 }
 
@@ -175,7 +181,7 @@ fn keeps_tcp_positions_when_a_connection_is_installed_again() {
     let known = HashMap::from([INSIDE, OUTSIDE].map(|from| (from, position(from))));
     assert_eq!(all(), known);
     // The next engine reads the positions from the maps.
-    let mut next = OffloadEngine::new(Box::new(maps.clone()), 64, TIMEOUTS).unwrap();
+    let mut next = self::engine(&maps);
     put(&mut next);
     assert_eq!(all(), known);
     // A new connection with the same tuple starts without positions.
@@ -205,7 +211,7 @@ fn keeps_tcp_positions_when_a_connection_is_installed_again() {
     }
     set();
     stage(&maps, Stage::Closing);
-    let mut last = OffloadEngine::new(Box::new(maps.clone()), 64, TIMEOUTS).unwrap();
+    let mut last = self::engine(&maps);
     put(&mut last);
     assert!(all().values().all(|at| *at == Position::default()), "ended between two engines");
 }
@@ -264,6 +270,7 @@ fn the_next_engine_adopts_entries_in_the_maps() {
     let inherited = report.grown.iter().filter(|growth| growth.inherited);
     assert_eq!(inherited.map(|growth| growth.grown.packets).collect::<Vec<_>>(), [7]);
     assert_eq!(engine.remove_stale(), 2);
+    finish(&mut engine);
     assert_eq!(engine.remove_stale(), 0);
     maps.pass(1, |_| true);
     engine.second(s(1)).unwrap();
@@ -308,7 +315,8 @@ fn a_second_reads_a_part_of_many_connections_and_all_within_twenty() {
     let connections = 30_000_u16;
     let maps = Fake::default();
     let capacity = usize::from(connections) * 2;
-    let mut engine = OffloadEngine::new(Box::new(maps.clone()), capacity, TIMEOUTS).unwrap();
+    let mut engine = OffloadEngine::new(Box::new(maps.clone()), capacity, TIMEOUTS);
+    finish(&mut engine);
     (0..connections).for_each(|id| install(&mut engine, id.into()));
     maps.pass(1, |_| true);
     let mut read = Vec::new();

@@ -353,10 +353,13 @@ fn flows_stay_when_programs_are_replaced() {
             gateway.map("control").try_into().expect("an array");
         control.set(0, other, 0).expect("set");
         gateway.flows4().insert(key, Entry4::default(), 0).expect("put");
+        gateway.alter_object();
         gateway.load(32);
         assert!(gateway.flows4().get(&key, 0).is_ok());
         let control: Array<MapData, Control> = gateway.map("control").try_into().expect("an array");
-        assert_eq!(control.get(&0, 0).expect("there"), other, "the heartbeat stays");
+        // The daemon may have changed the secret meanwhile, so its next heartbeat comes first.
+        let loaded = Control { alive_until: 0, ..other };
+        assert_eq!(control.get(&0, 0).expect("there"), loaded, "the secret stays");
     });
 }
 

@@ -100,7 +100,7 @@ fn the_daemon_writes_the_expected_entries() {
                                     );
                                 }
                             }
-                            pinned.remove(key).expect("removed");
+                            pinned.remove(key, pinned.address(key)).expect("removed");
                         }
                     }
                 }

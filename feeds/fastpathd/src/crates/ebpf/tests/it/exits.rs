@@ -124,6 +124,25 @@ fn passes_packets_after_the_heartbeat_has_expired() {
 }
 
 #[test]
+fn passes_packets_of_entries_with_another_secret() {
+    for_all(|kernel, c| {
+        goes(kernel, c, &c.packet);
+        let secret = kernel.secret();
+        kernel.set_secret(1_000_000, secret ^ 2);
+        for _ in 0..2 {
+            let ran = kernel.run(c.hook, &c.frame(), Metadata::default());
+            assert_eq!((ran.action, ran.out), (Action::Pass, Out::Unknown), "{}", c.name);
+            assert_eq!(ran.frame, c.frame(), "{}: unchanged", c.name);
+            // A heartbeat keeps the secret.
+            kernel.heartbeat(1_000_000);
+        }
+        assert!(!kernel.start(&c.pair, &c.pair), "{}", c.name);
+        kernel.set_secret(1_000_000, secret);
+        goes(kernel, c, &c.packet);
+    });
+}
+
+#[test]
 fn drop_entries_drop_and_count_packets() {
     for_all(|kernel, c| {
         let mut drop = c.pair;

@@ -134,7 +134,13 @@ impl Kernel {
     }
 
     pub(crate) fn heartbeat(&mut self, jiffies: u32) {
-        heartbeat(self.programs.fd(ProgramRole::Beat).expect("there"), jiffies).expect("beats");
+        self.set_secret(jiffies, 0);
+    }
+
+    /// Beats with the secret of the entries; 0 keeps it.
+    pub(crate) fn set_secret(&mut self, jiffies: u32, secret: u64) {
+        let beat = self.programs.fd(ProgramRole::Beat).expect("there");
+        heartbeat(beat, jiffies, secret).expect("beats");
     }
 
     /// Starts waiting entries; returns false if one is missing or has ended.
@@ -152,7 +158,7 @@ impl Kernel {
         self.control.set(0, Control { alive_until: 0, ..control }, 0).expect("set");
     }
 
-    fn secret(&self) -> u64 {
+    pub(crate) fn secret(&self) -> u64 {
         self.control.get(&0, 0).expect("there").secret
     }
 

@@ -10,7 +10,7 @@ use aya::maps::{Array, Map, MapData};
 use ctnetlink::{Counters, Tuple};
 use ebpf::connection::{EntryReading, Position, Stage, Timeouts};
 use ebpf::dependency::Endpoint;
-use ebpf::engine::{MapError, Maps, OffloadEngine};
+use ebpf::engine::{Element, MapError, Maps, OffloadEngine, STEP};
 use ebpf::entry::{Entry, Key, connect};
 use ebpf::entry_side::{Encapsulation, EntrySide, Hook, Tag};
 use ebpf::folder::Folder;
@@ -88,9 +88,9 @@ fn all(maps: &mut Pinned) -> HashMap<Key, EntryReading> {
     let mut found = HashMap::new();
     let mut entries = 0;
     let mut parts = 1;
-    let mut each = |key: &Key, reading| {
+    let mut each = |element: &Element| {
         entries += 1;
-        found.insert(*key, reading);
+        found.insert(element.key, element.reading);
     };
     while !maps.read(2000, &mut each).expect("read") {
         parts += 1;
@@ -118,8 +118,8 @@ fn writes_reads_and_removes_entries() {
         for (key, _) in entries(port, port % 2 == 1) {
             let reading = written(port);
             assert_eq!(found.get(&key), Some(&reading), "{key:?}");
-            assert_eq!(maps.remove(&key).expect("asked"), Some(reading));
-            assert_eq!(maps.remove(&key).expect("asked"), None);
+            assert_eq!(maps.remove(&key, maps.address(&key)).expect("asked"), Some(reading));
+            assert_eq!(maps.remove(&key, maps.address(&key)).expect("asked"), None);
         }
     }
     assert!(all(&mut maps).is_empty());
@@ -140,7 +140,7 @@ fn an_entry_with_the_same_hash_is_kept() {
     let other = Key { dst, device, ..key };
     maps.put(&other, &entry, written(1)).expect("written");
     assert_eq!(maps.get(&key).expect("asked"), None);
-    assert_eq!(maps.remove(&key).expect("asked"), None);
+    assert_eq!(maps.remove(&key, maps.address(&key)).expect("asked"), None);
     assert_eq!(maps.get(&other).expect("asked"), Some(written(1)));
     maps.put(&key, &entry, written(2)).expect("replaces the other one");
     assert_eq!(maps.get(&other).expect("asked"), None, "the hashes are equal");
@@ -173,6 +173,49 @@ fn heartbeat_runs_in_the_kernel() {
     assert_eq!(maps.exits().expect("counters").total().seen(), 0);
 }
 
+fn finish(engine: &mut OffloadEngine) {
+    while engine.step(STEP, Duration::ZERO).expect("a step") {}
+}
+
+#[test]
+fn hides_all_entries_until_they_are_removed() {
+    let Some(loaded) = Loaded::new("hide", 8192) else { return };
+    let mut maps = loaded.open();
+    let ports = 1000..1700;
+    let each = || ports.clone().flat_map(|port| entries(port, port % 2 == 1));
+    let reading = |key: &Key| written(key.sport.max(key.dport));
+    for (key, entry) in each() {
+        maps.put(&key, &entry, reading(&key)).expect("written");
+    }
+    let control = MapData::from_pin(loaded.0.map("control")).map(Map::Array).expect("pinned");
+    let mut control: Array<_, Control> = control.try_into().expect("an array");
+    let before = control.get(&0, 0).expect("there");
+    maps.hide().expect("hidden");
+    let [(again, entry), _] = entries(1000, false);
+    maps.put(&again, &entry, written(1)).expect("beside the hidden one");
+    // A loader that read the secret before writes it back without a heartbeat.
+    control.set(0, Control { alive_until: 0, ..before }, 0).expect("set");
+    maps.heartbeat(Duration::from_secs(5)).expect("beats");
+    let after = control.get(&0, 0).expect("there");
+    assert!(after.secret != before.secret && after.alive_until > 0);
+    for [(one, _), (other, _)] in ports.clone().map(|port| entries(port, port % 2 == 1)) {
+        assert!(!maps.start(&[one, other]).expect("runs"), "{one:?}");
+        let found = maps.get(&one).expect("asked");
+        assert_eq!(found, (one == again).then(|| written(1)), "{one:?}");
+    }
+    // The next daemon finds hidden entries, too.
+    let mut next = loaded.open();
+    let mut found: Vec<Element> = Vec::new();
+    while !next.read(100, &mut |element| found.push(*element)).expect("read") {}
+    let hidden: Vec<&Element> = found.iter().filter(|element| element.is_hidden).collect();
+    assert_eq!((found.len(), hidden.len()), (1401, 1400));
+    for Element { key, address, reading: read, .. } in hidden {
+        assert_eq!(*read, reading(key));
+        assert_eq!(next.remove(key, *address).expect("asked"), Some(*read));
+    }
+    assert_eq!(all(&mut next), HashMap::from([(again, written(1))]));
+}
+
 #[test]
 fn an_engine_adopts_entries_of_the_previous_one() {
     let Some(loaded) = Loaded::new("engine", 64) else { return };
@@ -182,7 +225,9 @@ fn an_engine_adopts_entries_of_the_previous_one() {
     let connection = Connection { id: 1, zone: 0, orig, reply };
     let engine = || {
         let maps = Box::new(loaded.open());
-        OffloadEngine::new(maps, 64, Timeouts::default()).expect("an engine")
+        let mut engine = OffloadEngine::new(maps, 64, Timeouts::default());
+        finish(&mut engine);
+        engine
     };
     let now = Duration::ZERO;
     let mut first = engine();
@@ -196,6 +241,7 @@ fn an_engine_adopts_entries_of_the_previous_one() {
     drop(second);
     let mut third = engine();
     assert_eq!(third.remove_stale(), 2, "not adopted");
+    finish(&mut third);
     assert!(all(&mut loaded.open()).is_empty());
 }
 

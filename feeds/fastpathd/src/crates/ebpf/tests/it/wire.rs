@@ -208,7 +208,7 @@ impl Wire {
         let flows4 = programs.take_map("flows4").expect("there").try_into().expect("a hash");
         let flows6 = programs.take_map("flows6").expect("there").try_into().expect("a hash");
         let exits = programs.take_map("exits").expect("there").try_into().expect("an array");
-        heartbeat(programs.fd(ProgramRole::Beat).expect("there"), 1_000_000).expect("beats");
+        heartbeat(programs.fd(ProgramRole::Beat).expect("there"), 1_000_000, 0).expect("beats");
         let control = programs.take_map(CONTROL).expect("there");
         let control = aya::maps::Array::<_, Control>::try_from(control).expect("an array");
         let secret = control.get(&0, 0).expect("there").secret;

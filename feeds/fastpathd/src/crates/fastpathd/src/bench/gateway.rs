@@ -150,6 +150,7 @@ impl Gateway {
                 vec![Event::Network(network::Event::RoutesAnswered(batch, Some(Vec::new())))]
             }
             Effect::Offload(offload::Effect::Run(job)) => vec![Event::Offload(applied(&job))],
+            Effect::Offload(offload::Effect::Step) => vec![Event::Offload(offload::Event::Step)],
             // These effects do not influence flow records and metrics.
             Effect::Offload(
                 offload::Effect::Attach(_)

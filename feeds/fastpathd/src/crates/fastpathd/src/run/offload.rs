@@ -132,6 +132,12 @@ pub(crate) fn execute(effect: Effect, core: &Core, io: &Io) {
             });
         }
         Effect::Attach(request) => attach_programs(request, io),
+        Effect::Step => {
+            let events = io.events.clone();
+            spawn_local(async move {
+                let _ = events.send(AnyEvent::Offload(Event::Step)).await;
+            });
+        }
         Effect::SaveGeneration => spawn_local(save_generation(io.paths.generation())),
     }
 }

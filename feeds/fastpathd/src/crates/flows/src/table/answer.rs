@@ -82,12 +82,14 @@ impl FlowTable {
     pub fn flow(&self, id: u64, now: Now) -> Option<FlowDetail<'_>> {
         let flow = self.by_id(id)?;
         let port = |number| self.side(number).map_or("", |side| &*side.port);
+        let mut life = flow.life.clone();
+        life.extend(flow.revoked(&self.rules, self.revoked_at));
         Some(FlowDetail {
             flow: self.row(flow, now),
             offloaded_bytes: flow.offloaded_bytes,
             hardware: flow.hardware(self.engine.engine),
             ports: [port(flow.initiator), port(flow.responder)],
-            events: flow.life.iter().map(|step| rows::event(step, now)).collect(),
+            events: life.iter().map(|step| rows::event(step, now)).collect(),
             moves: Vec::new(),
             rule: match flow.reason {
                 Some(Reason::RulePerPacket) => self.rule_reached(flow),

@@ -74,7 +74,8 @@ impl FlowTable {
     /// Returns the rate of a flow on the fast path. A flowtable may forward only one direction.
     pub(crate) fn fast_bps(&self, flow: &Flow) -> f32 {
         let reach = flow.reach_of(self.engine.engine);
-        let fast = |i: usize| ladder::direction(flow.path, reach[i]).offloaded();
+        let (path, _) = self.shown(flow);
+        let fast = |i: usize| ladder::direction(path, reach[i]).offloaded();
         let rates = [flow.up_bps, flow.down_bps];
         (0..2).filter(|i| fast(*i)).map(|i| rates[i]).sum()
     }

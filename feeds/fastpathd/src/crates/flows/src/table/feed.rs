@@ -120,9 +120,9 @@ impl FlowTable {
             Some(position) => {
                 // The id was reused, or a dump has already reported the connection.
                 if new {
+                    self.offload_step(position, handshake::Event::Ineligible);
                     let bits = self.passed_bits();
                     let flow = &mut self.flows[position];
-                    self.requests.extend(flow.offload_step(handshake::Event::Ineligible));
                     flow.mark &= !bits;
                     flow.rules.begin(&mut self.rules);
                 }
@@ -236,6 +236,7 @@ impl FlowTable {
     }
 
     fn end(&mut self, position: usize, at: Millis) {
+        self.note_revoked(position);
         self.record_end(position, at);
         self.remove(position);
     }

@@ -72,7 +72,7 @@ impl FlowTable {
         let same_ends = self.flows[position].reply == entry.reply;
         if !same_ends {
             // A connection with another translation has reused the id.
-            self.requests.extend(self.flows[position].offload_step(Event::Ineligible));
+            self.offload_step(position, Event::Ineligible);
             self.ends.remove(&self.flows, position);
         }
         let mark = self.flows[position].mark;

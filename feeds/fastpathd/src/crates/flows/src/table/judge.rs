@@ -21,9 +21,15 @@ use crate::table::FlowTable;
 use crate::time::{Millis, Now};
 
 impl FlowTable {
-    /// Sets the engine in force. A change re-evaluates all flows.
+    /// Sets the engine in force. A change re-evaluates all flows; if only `unread` changes,
+    /// [`judge_some`](Self::judge_some) does.
     pub fn engine(&mut self, engine: EngineState, now: Now) {
         if self.engine == engine {
+            return;
+        }
+        self.engine.unread = engine.unread;
+        if self.engine == engine {
+            self.unjudged = self.len();
             return;
         }
         self.engine = engine;
@@ -188,6 +194,7 @@ impl FlowTable {
     /// Decides path and reason. Call [`note_paths`](Self::note_paths) first, except after steps of
     /// the handshake.
     pub(super) fn judge(&mut self, position: usize, at: Millis) {
+        self.note_revoked(position);
         let flow = &self.flows[position];
         let [initiator, responder] =
             [flow.initiator, flow.responder].map(|number| self.sides.get(number));
@@ -236,6 +243,14 @@ impl FlowTable {
         if flow.decide(path, reason, at) {
             self.accounts.leave(before.0, before.1);
             self.accounts.enter(path, reason);
+        }
+    }
+
+    /// Sets the path of a flow whose offload was revoked since it was last judged.
+    pub(super) fn note_revoked(&mut self, position: usize) {
+        let flow = &mut self.flows[position];
+        if let Some(step) = flow.revoked(&self.rules, self.revoked_at) {
+            flow.decide(step.path, step.reason, step.at);
         }
     }
 }

@@ -28,11 +28,11 @@ use crate::hosts::HostTraffic;
 use crate::inspection::InspectionState;
 use crate::intern::{Interner, Number};
 use crate::network::{KnownEnds, Side};
-use crate::path::Reason;
+use crate::path::{Path, Reason};
 use crate::report::{FlowRecord, RecordTimeouts};
 use crate::table::capacity::Capacity;
 use crate::table::hardware::Hardware;
-use crate::time::Now;
+use crate::time::{Millis, Now};
 use crate::totals::Totals;
 use crate::traffic::{Traffic, ZoneTraffic};
 
@@ -73,6 +73,10 @@ pub struct FlowTable {
     strayed: bool,
     requests: Vec<OffloadRequest>,
     rules: Rules,
+    /// Number of leading flows that are not yet judged by the rules in force.
+    unjudged: usize,
+    /// Time of the last rule change that applies to offloaded flows.
+    revoked_at: Millis,
     timeouts: Option<RecordTimeouts>,
     records: Vec<FlowRecord>,
     capacity: Capacity,
@@ -110,6 +114,8 @@ impl Default for FlowTable {
             strayed: false,
             requests: Vec::new(),
             rules: Rules::default(),
+            unjudged: 0,
+            revoked_at: 0,
             timeouts: None,
             records: Vec::new(),
             capacity: Capacity::default(),
@@ -192,6 +198,14 @@ impl FlowTable {
     #[must_use]
     pub fn history(&self, query: &HistoryQuery) -> History {
         self.rings.answer(query, |at| self.now.unix_ms_of(at))
+    }
+
+    pub(crate) fn shown(&self, flow: &Flow) -> (Path, Option<Reason>) {
+        flow.shown(&self.rules)
+    }
+
+    pub(crate) fn rules_in_force(&self) -> &Rules {
+        &self.rules
     }
 
     pub(crate) fn side(&self, number: Number) -> Option<&Side> {

@@ -77,9 +77,15 @@ impl FlowTable {
 
     fn offload_event(&mut self, id: u64, event: Event, now: Now) {
         let Some(position) = self.position(id) else { return };
-        self.requests.extend(self.flows[position].offload_step(event));
+        self.offload_step(position, event);
         self.judge(position, now.millis());
         self.epoch += 1;
+    }
+
+    pub(super) fn offload_step(&mut self, position: usize, event: Event) {
+        self.note_revoked(position);
+        let request = self.flows[position].offload_step(event);
+        self.requests.extend(request);
     }
 
     #[must_use]
@@ -125,15 +131,31 @@ impl FlowTable {
     }
 
     /// Starts a new version of the firewall rules. Packets must pass the rules in both directions
-    /// before their flow is offloaded. `offloaded`: this applies to offloaded flows, too.
+    /// before their flow is offloaded. `offloaded`: this applies to offloaded flows, too. They
+    /// count as slow from now on, and [`judge_some`](Self::judge_some) requests their removal.
     pub fn rules_changed(&mut self, offloaded: bool, now: Now) {
         self.rules.change(offloaded);
         if offloaded {
-            for at in 0..self.flows.len() {
-                self.judge(at, now.millis());
-            }
+            self.accounts.revoke();
+            self.unjudged = self.len();
+            self.revoked_at = now.millis();
             self.epoch += 1;
         }
+    }
+
+    /// Judges up to `most` flows by changed rules, from the end of the table as in
+    /// [`sweep`](Self::sweep). Returns true while flows are left.
+    pub fn judge_some(&mut self, most: usize, now: Now) -> bool {
+        if self.unjudged == 0 {
+            return false;
+        }
+        let unjudged = self.unjudged.min(self.len());
+        self.unjudged = unjudged.saturating_sub(most);
+        for position in (self.unjudged..unjudged).rev() {
+            self.judge(position, now.millis());
+        }
+        self.epoch += 1;
+        self.unjudged > 0
     }
 
     /// Trusts the marks of the first dump, because the rules have not changed since the previous

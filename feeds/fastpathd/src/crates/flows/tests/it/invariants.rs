@@ -94,7 +94,7 @@ fn local() -> FlowsQuery {
     FlowsQuery { filter, ..FlowsQuery::default() }
 }
 
-fn check(table: &FlowTable, seconds: f64) {
+pub(crate) fn check(table: &FlowTable, seconds: f64) {
     let now = at(seconds);
     let totals = table.totals();
     let paths = totals.paths;

@@ -16,6 +16,7 @@ mod offload;
 mod passed;
 mod query;
 mod records;
+mod revoked;
 mod support;
 mod table;
 mod traffic;

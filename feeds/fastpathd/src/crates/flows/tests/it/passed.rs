@@ -75,6 +75,7 @@ fn clears_a_mark_again_when_the_rules_change() {
     let asked = found(&mut table);
     let (first, net) = (table.rules(), with_programs());
     table.rules_changed(true, at(2.0));
+    assert!(!table.judge_some(1, at(2.0)));
     assert_eq!(table.offload_requests(), [OffloadRequest::ClearMark(asked)]);
     table.mark_cleared(asked.id, first);
     // The flow has passed only the first version.
@@ -133,6 +134,7 @@ fn offloaded_flows_must_pass_changed_rules_again() {
     let mut table = self::table();
     let id = offloaded_flow(&mut table, web(1));
     table.rules_changed(true, at(2.0));
+    table.judge_some(1, at(2.0));
     let requests = table.offload_requests();
     assert_eq!(requests[0], OffloadRequest::Remove(id));
     assert!(matches!(requests[1], OffloadRequest::ClearMark(one) if one.id == id), "{requests:?}");

@@ -38,12 +38,13 @@ pub(crate) fn measure(
     note("map: memory by the kernel's count (fdinfo), MB", counted_mb()?);
     let read = each(&mut || {
         let mut found = 0;
-        maps.read(usize::MAX, &mut |_, _| found += 1)?;
+        maps.read(usize::MAX, &mut |_| found += 1)?;
         if found == entries { Ok(()) } else { Err(format!("{found} of {entries}").into()) }
     })?;
     note("map: read an entry in a batch, ns", read);
-    let removed =
-        each(&mut || (0..entries).try_for_each(|n| Ok(maps.remove(&key(n)).map(drop)?)))?;
+    let removed = each(&mut || {
+        (0..entries).try_for_each(|n| Ok(maps.remove(&key(n), maps.address(&key(n))).map(drop)?))
+    })?;
     note("map: remove an entry, ns", removed);
     Ok(())
 }

@@ -173,6 +173,7 @@ impl Router {
                 let outcome = AttachOutcome { programs, opened };
                 Some(Event::Offload(offload::Event::Attached(Box::new(Ok(outcome)))))
             }
+            Effect::Offload(offload::Effect::Step) => Some(Event::Offload(offload::Event::Step)),
             // Effects without influence on the flow table.
             Effect::Export(_)
             | Effect::Offload(offload::Effect::SaveGeneration | offload::Effect::ReadRules)

@@ -10,7 +10,7 @@ use config::Network;
 use ctnetlink::{Entry, EntryUpdate};
 use ebpf::connection::Timeouts;
 use ebpf::dependency::{DependencyChange, Destination, Endpoint};
-use ebpf::engine::{InstallError, MapError, OffloadEngine, RemovalCause};
+use ebpf::engine::{InstallError, MapError, OffloadEngine, RemovalCause, STEP};
 use ebpf::exits::PortExits;
 use ebpf::table::ConnectionTable;
 use flows::{FlowTable, Now, OffloadRequest, Reason};
@@ -106,6 +106,24 @@ impl EbpfEngine {
         !self.programs.is_empty()
     }
 
+    /// Stops all forwarding by the programs at once; [`step`](Self::step) removes the entries.
+    pub(crate) fn revoke(&mut self, now: Now) {
+        let Some(engine) = &mut self.engine else { return };
+        if let Err(error) = engine.revoke(now.mono) {
+            self.fail(&error);
+        }
+    }
+
+    /// Finds or removes some entries of the maps. Returns true if there are more.
+    pub(crate) fn step(&mut self, now: Now) -> bool {
+        let Some(engine) = &mut self.engine else { return false };
+        engine.step(STEP, now.mono).unwrap_or_else(|error| {
+            self.fail(&error);
+            // The next second tries again.
+            false
+        })
+    }
+
     /// Returns the devices with one of our programs.
     pub(crate) fn held(&self) -> impl Iterator<Item = &Program> {
         self.programs.iter().filter(|program| program.hook.is_some())
@@ -149,6 +167,9 @@ impl EbpfEngine {
         let mut served = Served::default();
         for _ in 0..MAX_ROUNDS {
             self.settle(flows, network, now, &mut served.extend);
+            if self.engine.as_ref().is_some_and(OffloadEngine::is_finding) {
+                break;
+            }
             let requests = flows.offload_requests();
             if requests.is_empty() {
                 break;
@@ -389,12 +410,14 @@ impl EbpfEngine {
 
     /// Counts a complete dump of conntrack. Removes stale entries after the second one.
     pub(crate) fn dump_ended(&mut self) {
-        let Some(engine) = &mut self.engine else { return };
+        let Some(engine) = self.engine.as_mut().filter(|engine| !engine.is_finding()) else {
+            return;
+        };
         self.dumps = self.dumps.saturating_add(1);
         if self.dumps == DUMPS_BEFORE_REMOVAL {
             let removed = engine.remove_stale();
             if removed > 0 {
-                log::info!("eBPF: removed {removed} stale entries from a previous run");
+                log::info!("eBPF: removing {removed} stale entries from a previous run");
             }
         }
     }

@@ -40,6 +40,8 @@ pub enum Event {
     /// Whether the kernel has flowtables for bridged packets; `None` if unknown.
     BridgeFlowtable(Option<bool>),
     Attached(Box<Result<AttachOutcome, ProgramsReason>>),
+    /// Continue the work that is too long for one step.
+    Step,
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -51,6 +53,8 @@ pub enum Effect {
     Attach(AttachRequest),
     /// Save the generation of the rules in force.
     SaveGeneration,
+    /// Send [`Event::Step`], after pending events.
+    Step,
 }
 
 #[derive(Debug)]
@@ -59,6 +63,8 @@ pub struct State {
     /// The table was damaged, so flows have to pass the rules again once it is restored.
     is_damaged: bool,
     ebpf: EbpfEngine,
+    /// [`Effect::Step`] is pending.
+    is_stepping: bool,
     revocations: Revocations,
     foreign: foreign::State,
     hardware: HardwareUse,
@@ -76,6 +82,7 @@ impl State {
             flowtable: Flowtable::new(),
             is_damaged: false,
             ebpf: EbpfEngine::new(),
+            is_stepping: false,
             revocations: Revocations::default(),
             foreign: foreign::State::default(),
             hardware: HardwareUse::default(),

@@ -147,6 +147,15 @@ impl State {
         self.flowtable.renew(now).map(Effect::Run)
     }
 
+    pub(crate) fn step_begins(&mut self) {
+        self.is_stepping = false;
+    }
+
+    /// Returns the request for the next step if there is `more` work, unless one is pending.
+    pub(crate) fn next_step(&mut self, more: bool) -> Option<Effect> {
+        (more && !std::mem::replace(&mut self.is_stepping, true)).then_some(Effect::Step)
+    }
+
     /// Removes all flows from the programs. Returns true if programs may have forwarded flows, and
     /// true if there is a flowtable to renew.
     pub(crate) fn flush(&mut self, flows: &FlowTable, now: Now) -> [bool; 2] {

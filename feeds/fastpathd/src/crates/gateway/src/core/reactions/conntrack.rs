@@ -99,6 +99,7 @@ impl Core {
             effects.push(Effect::Sweep.into());
         } else if self.conntrack.swept(self.cpu_time) {
             self.offload.ebpf_mut().dump_ended();
+            effects.extend(self.step());
         }
         effects
     }

@@ -2,6 +2,7 @@
 //! Connects the eBPF engine to the core, and requests its updates of conntrack.
 
 use ebpf::dependency::DependencyChange;
+use ebpf::engine::STEP;
 use ruleset::Plan;
 
 use crate::conntrack;
@@ -20,7 +21,7 @@ impl Core {
         self.network.view_mut().set_programs(held);
         self.offload.ebpf_mut().programs_changed(self.network.view(), self.now);
         let mut effects: Vec<AnyEffect> = next.into_iter().map(Into::into).collect();
-        effects.extend(self.serve_ebpf());
+        effects.extend(self.step());
         effects.extend(self.replan());
         effects.extend(self.answer_engine());
         effects
@@ -41,6 +42,17 @@ impl Core {
         let mut effects = self.serve_ebpf();
         let retry = self.offload.ebpf_mut().retry(self.now).map(Effect::Attach);
         effects.extend(retry.map(AnyEffect::from));
+        effects
+    }
+
+    /// Judges some flows by changed rules, then finds or removes some entries of the maps.
+    pub(crate) fn step(&mut self) -> Vec<AnyEffect> {
+        let mut more = self.conntrack.flows_mut().judge_some(STEP, self.now);
+        if !more {
+            more = self.offload.ebpf_mut().step(self.now);
+        }
+        let mut effects = self.serve_ebpf();
+        effects.extend(self.offload.next_step(more).map(AnyEffect::from));
         effects
     }
 

@@ -30,7 +30,7 @@ impl Core {
         let mut effects: Vec<AnyEffect> = again.into_iter().map(Into::into).collect();
         effects.extend(self.replan());
         self.engine_changed();
-        effects.extend(self.serve_ebpf());
+        effects.extend(self.step());
         effects
     }
 }

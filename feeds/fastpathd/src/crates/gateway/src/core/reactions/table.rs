@@ -29,6 +29,10 @@ impl Core {
                 Vec::new()
             }
             Event::Attached(result) => self.attached(*result),
+            Event::Step => {
+                self.offload.step_begins();
+                self.step()
+            }
         }
     }
 
@@ -45,7 +49,7 @@ impl Core {
 
     fn answer_when_settled(&mut self, next: Option<Effect>) -> Vec<AnyEffect> {
         let mut effects: Vec<AnyEffect> = next.into_iter().map(Into::into).collect();
-        effects.extend(self.serve_ebpf());
+        effects.extend(self.step());
         effects.extend(self.answer_engine());
         effects
     }
@@ -89,8 +93,10 @@ impl Core {
     /// Revokes all offloaded flows: they have to pass the changed rules again.
     pub(super) fn revoke(&mut self, reason: RevocationReason) -> Vec<AnyEffect> {
         self.offload.note_revoked(reason, self.conntrack.flows(), self.now);
+        // First, so that nothing is forwarded by older rules from now on.
+        self.offload.ebpf_mut().revoke(self.now);
         self.conntrack.flows_mut().rules_changed(true, self.now);
-        let mut effects = self.serve_ebpf();
+        let mut effects = self.step();
         effects.extend(self.conntrack.read_events().map(AnyEffect::from));
         let renewal = self.offload.revoke(self.conntrack.flows(), self.now);
         effects.extend(renewal.map(AnyEffect::from));

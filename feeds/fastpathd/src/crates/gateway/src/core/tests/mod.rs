@@ -15,7 +15,7 @@ use config::Network;
 use ctnetlink::{Entry, Revision, Touch};
 use ebpf::connection::EntryReading;
 use ebpf::devices::TcReason;
-use ebpf::engine::{MapError, Maps};
+use ebpf::engine::{Element, MapError, Maps};
 use ebpf::entry::{Entry as MapEntry, Key};
 use ebpf::entry_side::Hook;
 use ebpf::exits::PortExits;
@@ -72,6 +72,10 @@ impl FaultyMaps {
 }
 
 impl Maps for FaultyMaps {
+    fn address(&self, key: &Key) -> u64 {
+        self.fake.address(key)
+    }
+
     fn put(&mut self, key: &Key, entry: &MapEntry, from: EntryReading) -> Result<(), MapError> {
         self.fake.put(key, entry, from)
     }
@@ -85,15 +89,16 @@ impl Maps for FaultyMaps {
         self.fake.get(key)
     }
 
-    fn remove(&mut self, key: &Key) -> Result<Option<EntryReading>, MapError> {
-        self.fake.remove(key)
+    fn remove(&mut self, key: &Key, address: u64) -> Result<Option<EntryReading>, MapError> {
+        self.fake.remove(key, address)
     }
 
-    fn read(
-        &mut self,
-        most: usize,
-        each: &mut dyn FnMut(&Key, EntryReading),
-    ) -> Result<bool, MapError> {
+    fn hide(&mut self) -> Result<(), MapError> {
+        self.check().map_err(MapError::Heartbeat)?;
+        self.fake.hide()
+    }
+
+    fn read(&mut self, most: usize, each: &mut dyn FnMut(&Element)) -> Result<bool, MapError> {
         self.check().map_err(MapError::Read)?;
         self.fake.read(most, each)
     }
@@ -120,6 +125,7 @@ struct Router {
     /// Pending requests to attach programs, oldest first.
     attaching: VecDeque<AttachRequest>,
     reading: bool,
+    stepping: bool,
     /// Pending requests to conntrack, oldest first.
     requests: VecDeque<conntrack::Effect>,
     /// Sources that our table blocks in the simulated kernel.
@@ -161,6 +167,7 @@ impl Router {
             before_job: 0,
             attaching: VecDeque::new(),
             reading: false,
+            stepping: false,
             requests: VecDeque::new(),
             blocks: BTreeSet::new(),
             blocking: VecDeque::new(),
@@ -208,6 +215,9 @@ impl Router {
                     request @ (inspection::Effect::Block { .. } | inspection::Effect::Unblock(_)),
                 ) => {
                     self.blocking.push_back(request);
+                }
+                Effect::Offload(offload::Effect::Step) => {
+                    assert!(!std::mem::replace(&mut self.stepping, true), "two steps at a time");
                 }
                 Effect::Offload(offload::Effect::ReadRules) => {
                     assert!(!std::mem::replace(&mut self.reading, true), "two readings at a time");
@@ -442,6 +452,10 @@ impl Router {
 
     fn second(&mut self) {
         self.advance(1000);
+        if std::mem::take(&mut self.stepping) {
+            let effects = self.core.offload_event(offload::Event::Step);
+            self.execute(effects);
+        }
         let effects = self.core.second(&Readings::default());
         self.execute(effects);
     }

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use ::ebpf::engine::{Maps, OffloadEngine};
 use flows::Now;
 
-use super::{EbpfEngine, unusable};
+use super::EbpfEngine;
 use crate::offload::programs::{Program, ProgramsReason};
 use crate::reconcile::{Job, Outcome, Plan};
 
@@ -62,12 +62,11 @@ impl EbpfEngine {
     ) -> Option<AttachRequest> {
         self.answered = true;
         self.failure = None;
-        let attached = result.and_then(|AttachOutcome { programs, opened }| {
+        let attached = result.map(|AttachOutcome { programs, opened }| {
             self.programs = programs;
-            match opened {
-                Some(opened) if self.engine.is_some() && opened.id == self.id => Ok(()),
-                Some(opened) => self.open(opened, now),
-                None => Ok(()),
+            let known = self.engine.as_ref().map(|_| self.id);
+            if let Some(opened) = opened.filter(|opened| known != Some(opened.id)) {
+                self.open(opened, now);
             }
         });
         let outcome = match attached {
@@ -88,10 +87,9 @@ impl EbpfEngine {
     }
 
     /// Switches to other maps. Offloaded flows are installed there with their next change.
-    fn open(&mut self, opened: OpenMaps, now: Now) -> Result<(), ProgramsReason> {
+    fn open(&mut self, opened: OpenMaps, now: Now) {
         let OpenMaps { maps, capacity, id } = opened;
-        let engine =
-            OffloadEngine::new(maps, capacity, self.timeouts).map_err(|error| unusable(&error))?;
+        let engine = OffloadEngine::new(maps, capacity, self.timeouts);
         let report = self.engine.as_mut().map(|before| {
             before.remove_all(now.mono);
             before.report()
@@ -99,7 +97,6 @@ impl EbpfEngine {
         self.engine = Some(engine.after(report.unwrap_or_default()));
         self.id = id;
         self.dumps = 0;
-        Ok(())
     }
 
     /// Returns the request if a retry is due. Called once a second.

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! Tests that offloaded connections have to pass changed rules and set elements again.
 
+use std::collections::HashSet;
+
 use ctnetlink::Tuple;
+use ebpf::engine::STEP;
 use flows::RulesVersion;
 use model::Connection;
 
@@ -155,4 +158,70 @@ fn clearing_marks_is_retried_after_a_failure() {
     assert_eq!(to_be_cleared(effects).0, offers);
     assert!(!clears(&core.second(&Readings::default())), "once");
     assert_eq!(offloaded(&maps), 0);
+}
+
+fn with_port(id: u32) -> Entry {
+    let mut entry = established(id, false);
+    let port = 10_000 + u16::try_from(id).unwrap();
+    (entry.orig.sport, entry.reply.dport) = (port, port);
+    entry
+}
+
+fn note_cleared(effects: &[AnyEffect], cleared: &mut HashSet<u64>) {
+    for effect in effects {
+        if let AnyEffect::Conntrack(conntrack::Effect::ClearMarks(offers, ..)) = effect {
+            cleared.extend(offers.iter().map(|one| one.id));
+        }
+    }
+}
+
+/// One step would be so long that the heartbeat expires.
+#[test]
+fn many_connections_leave_the_maps_in_steps() {
+    let (mut core, maps) = (asking(), Fake::default());
+    let mut outcome = outcome(&maps, &["lan1", "lan2", "wan"], &[]);
+    outcome.opened.as_mut().unwrap().capacity = 8192;
+    core.attached(Ok(outcome));
+    core.applied(Ok(Applied::Removed));
+    let ids: HashSet<u64> = (1..1500).collect();
+    for id in &ids {
+        update(&mut core, with_port(u32::try_from(*id).unwrap()));
+    }
+    assert_eq!(offloaded(&maps), 2 * ids.len());
+    maps.pass(3, |_| true);
+    let mut work = maps.with(|inside| inside.operations);
+    let changed = Revision { others: true, ..ELEMENTS };
+    let mut effects = core.rules_changed(changed);
+    let (mut cleared, mut steps) = (HashSet::new(), 0);
+    loop {
+        let done = std::mem::replace(&mut work, maps.with(|inside| inside.operations));
+        assert!(work - done <= 4 * STEP, "{} operations in a step", work - done);
+        assert_eq!(offloaded(&maps), 0);
+        let listed = ask(&mut core, "flows", json!({"filter": {"path": ["ebpf"]}}));
+        assert_eq!(listed["matched"], 0, "a flow by older rules");
+        assert_eq!(core.conntrack.flows().offloaded(), 0);
+        note_cleared(&effects, &mut cleared);
+        let step = AnyEffect::Offload(offload::Effect::Step);
+        match effects.iter().filter(|effect| **effect == step).count() {
+            0 => break,
+            number => assert_eq!(number, 1, "one step at a time"),
+        }
+        let beats = maps.with(|inside| inside.beats);
+        note_cleared(&core.second(&Readings::default()), &mut cleared);
+        assert_eq!(maps.with(|inside| inside.beats), beats + 1);
+        if steps == 1 {
+            let more = core.rules_changed(changed);
+            assert!(!more.contains(&step), "one step at a time");
+            cleared.clear();
+            note_cleared(&more, &mut cleared);
+        }
+        work = maps.with(|inside| inside.operations);
+        effects = core.offload_event(offload::Event::Step);
+        steps += 1;
+    }
+    assert!(steps > 2, "{steps}");
+    assert!(maps.with(|inside| inside.hidden.is_empty()));
+    assert_eq!(cleared, ids, "each after the second change");
+    let bytes = 2 * 300 * u64::try_from(ids.len()).unwrap();
+    assert_eq!(core.conntrack.flows().totals().paths.ebpf.bytes, bytes, "each once");
 }
