@@ -13,6 +13,7 @@ const order = [
   'flows',
   'flow',
   'top',
+  'devices',
   'history',
   'topology',
   'cpu',

@@ -64,6 +64,7 @@ usage: fastpathctl [--json] [--socket PATH] COMMAND
   flow ID                one flow and its history
   watch [FILTER]         status and the busiest flows, updated every second
   top [host|service|vlan|path|traffic]
+  devices                machines behind the router, with all of their addresses
   topology               devices, VLANs, PPPoE sessions and fast path membership
   engine [off|flowtable|flowtable-hw|ebpf] [--persist]
                          show or select the offload engine
@@ -190,6 +191,7 @@ impl Seen {
                 let by = words.next().unwrap_or_else(|| "host".into());
                 ask("top", json!({"by": by}), show::top)
             }
+            "devices" => ask("devices", json!({}), show::devices),
             "flush" => ask("flush", json!({}), show::flushed),
             "engine" => {
                 let persist = self.persist;

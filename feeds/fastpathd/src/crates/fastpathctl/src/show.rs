@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Formats the answers of `status`, `engine`, `flush`, `flows`, `flow`, `top` and `topology`.
+//! Formats the answers of `status`, `engine`, `flush`, `flows`, `flow`, `top`, `devices`
+//! and `topology`.
 
 use std::fmt::Write;
 
@@ -202,6 +203,37 @@ pub(crate) fn top(answer: &Value) -> String {
         ]
     });
     table("WHO|NAME|>FLOWS|>OFFLOADED|>UP|>DOWN|>BYTES|>BYTES OFFLOADED", rows)
+}
+
+pub(crate) fn devices(answer: &Value) -> String {
+    let now = number(answer, "now_ms");
+    let rows = list(answer, "devices").map(|device| {
+        let seen = match number(device, "seen_ms") {
+            0 => "not yet".to_owned(),
+            seen => duration((now - seen) / 1000),
+        };
+        vec![
+            text(device, "mac").to_owned(),
+            text(device, "name").to_owned(),
+            joined(device, "addresses"),
+            text(device, "port").to_owned(),
+            number(device, "vlan").to_string(),
+            seen,
+            rate(number(device, "up_bps")),
+            rate(number(device, "down_bps")),
+            size(number(device, "up_bytes")),
+            size(number(device, "down_bytes")),
+        ]
+    });
+    let mut out = table("MAC|NAME|ADDRESSES|PORT|>VLAN|>SEEN|>UP|>DOWN|>SENT|>RECEIVED", rows);
+    let others = &answer["others"];
+    let _ = writeln!(
+        out,
+        "others: {} sent, {} received",
+        size(number(others, "up_bytes")),
+        size(number(others, "down_bytes")),
+    );
+    out
 }
 
 pub(crate) fn topology(answer: &Value) -> String {

@@ -10,7 +10,7 @@ use model::TrafficType;
 use crate::flow::Flow;
 use crate::intern::Number;
 use crate::network::inside_ends;
-use crate::page::TopRow;
+use crate::page::{OpenHost, TopRow};
 use crate::path::{Path, Reason};
 use crate::proto::{self, TCP, UDP};
 use crate::query::{Group, Sort};
@@ -168,6 +168,17 @@ fn name<'a>(table: &'a FlowTable, (key, sum): &Line) -> &'a str {
         GroupKey::Vlan(_) => table.side(sum.name).map_or("", |side| &*side.zone),
         GroupKey::Path(_) | GroupKey::Traffic(_) => "",
     }
+}
+
+pub(crate) fn open_host((key, sum): &Line) -> Option<OpenHost> {
+    let GroupKey::Host(address) = *key else { return None };
+    Some(OpenHost {
+        address,
+        flows: sum.flows,
+        offloaded: sum.offloaded,
+        up_bps: whole(sum.up_bps),
+        down_bps: whole(sum.down_bps),
+    })
 }
 
 pub(crate) fn top_row<'a>(table: &'a FlowTable, line: &Line) -> TopRow<'a> {

@@ -87,6 +87,17 @@ pub struct Top<'a> {
     pub rows: Vec<TopRow<'a>>,
 }
 
+/// A host behind the router with open flows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct OpenHost {
+    pub address: IpAddr,
+    pub flows: u64,
+    pub offloaded: u64,
+    /// Bits per second sent by it.
+    pub up_bps: u64,
+    pub down_bps: u64,
+}
+
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct TopRow<'a> {
     /// Address, `proto/port`, VLAN, path or traffic type.

@@ -2,9 +2,11 @@
 //! Forwarded bytes and packets by path, direction and pair of firewall zones, for metrics. Includes
 //! ended flows, so sums never decrease.
 
+use std::net::IpAddr;
 use std::rc::Rc;
 
 use ctnetlink::Counters;
+use hashbrown::HashMap;
 
 use crate::accounts::ByPath;
 use crate::flow::Flow;
@@ -16,6 +18,8 @@ use crate::path::Path;
 /// Maximum pairs of zones counted separately. Six zones have 36 pairs.
 const MAX_PAIRS: usize = 48;
 const OTHER: &str = "other";
+/// Maximum hosts in [`HostGrowth`], about 1 MB. The bytes of others are summed.
+const MAX_GROWN: usize = 8192;
 
 /// Growth of a flow that is credited to a path.
 #[derive(Debug, Clone, Copy, Default)]
@@ -52,6 +56,39 @@ impl ZoneTraffic<'_> {
     }
 }
 
+/// Bytes of a host, or of several.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct HostBytes {
+    pub sent: u64,
+    pub received: u64,
+    /// Part of both that was offloaded.
+    pub offloaded: u64,
+}
+
+impl HostBytes {
+    pub fn add(&mut self, other: Self) {
+        self.sent = self.sent.saturating_add(other.sent);
+        self.received = self.received.saturating_add(other.received);
+        self.offloaded = self.offloaded.saturating_add(other.offloaded);
+    }
+}
+
+/// Forwarded bytes of the hosts behind the router, since they were last taken.
+#[derive(Debug, Default)]
+pub struct HostGrowth {
+    pub hosts: HashMap<IpAddr, HostBytes>,
+    /// Bytes of hosts above the limit.
+    pub others: HostBytes,
+}
+
+impl HostGrowth {
+    fn add(&mut self, address: IpAddr, bytes: HostBytes) {
+        let full = self.hosts.len() >= MAX_GROWN && !self.hosts.contains_key(&address);
+        let sum = if full { &mut self.others } else { self.hosts.entry(address).or_default() };
+        sum.add(bytes);
+    }
+}
+
 /// Sums of forwarded traffic by pair of zones and by host.
 #[derive(Debug, Default)]
 pub(crate) struct Traffic {
@@ -61,14 +98,18 @@ pub(crate) struct Traffic {
     /// Pairs in the order of their first traffic. The pair of [`OTHER`] sums all further pairs.
     pairs: Vec<Pair>,
     pub(crate) hosts: Hosts,
+    pub(crate) growth: HostGrowth,
 }
 
 impl Traffic {
     /// Adds the growth of a forwarded flow.
     pub(crate) fn add(&mut self, flow: &Flow, sides: &Interner<Side>, credits: &[Credit]) {
-        let mut grown = [0_u64; 2];
-        for Credit { direction, counters, .. } in credits {
+        let (mut grown, mut offloaded) = ([0_u64; 2], 0_u64);
+        for Credit { direction, counters, path } in credits {
             grown[*direction] = grown[*direction].saturating_add(counters.bytes);
+            if path.offloaded() {
+                offloaded = offloaded.saturating_add(counters.bytes);
+            }
         }
         if grown == [0; 2] {
             return;
@@ -86,9 +127,13 @@ impl Traffic {
         let [up, down] = grown;
         if initiator {
             self.hosts.add(flow.orig.src, [up, down]);
+            let bytes = HostBytes { sent: up, received: down, offloaded };
+            self.growth.add(flow.orig.src, bytes);
         }
         if responder {
             self.hosts.add(flow.reply.src, [down, up]);
+            let bytes = HostBytes { sent: down, received: up, offloaded };
+            self.growth.add(flow.reply.src, bytes);
         }
     }
 

@@ -52,8 +52,8 @@ pub use selectors::{Mark, Selectors};
 pub use shaped::{QueueUse, bypassed_queue};
 pub use side::{AddressSide, SideKind};
 pub use types::{
-    Address, BridgeVlan, Dialer, FdbEntry, Link, LinkKind, Mac, Name, Neighbour, NeighbourState,
-    PortVlan, PppoeSession, QueueingDiscipline, Route, RouteKind, VlanPriorities,
+    Address, BridgeVlan, Dialer, FdbEntry, Link, LinkKind, Mac, MacError, Name, Neighbour,
+    NeighbourState, PortVlan, PppoeSession, QueueingDiscipline, Route, RouteKind, VlanPriorities,
 };
 pub use view::{BridgeView, PortVlans, PppoeView};
 pub use watcher::{WatchError, Watcher};

@@ -7,7 +7,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::types::{Dialer, Mac, Name, PppoeSession};
+use crate::types::{Dialer, Name, PppoeSession};
 
 /// Parses `/proc/net/pppoe`: a heading, then `Id Address Device` per line. Skips other lines.
 #[must_use]
@@ -22,20 +22,9 @@ fn parse_session(line: &str) -> Option<PppoeSession> {
     // The kernel prints the big-endian number in native order.
     let raw = u32::from_str_radix(words.next()?, 16).ok()?;
     let id = u16::from_be(u16::try_from(raw).ok()?);
-    let peer = parse_mac(words.next()?)?;
+    let peer = words.next()?.parse().ok()?;
     let device = Name::from(words.next()?);
     words.next().is_none().then_some(PppoeSession { id, peer, device })
-}
-
-fn parse_mac(text: &str) -> Option<Mac> {
-    let mut mac = [0; 6];
-    let mut parts = text.split(':');
-    for byte in &mut mac {
-        let hex = |part: &&str| part.len() == 2 && part.bytes().all(|c| c.is_ascii_hexdigit());
-        let part = parts.next().filter(hex)?;
-        *byte = u8::from_str_radix(part, 16).ok()?;
-    }
-    parts.next().is_none().then_some(Mac(mac))
 }
 
 /// Parses `/proc/PID/cmdline` (arguments end with NUL). `None` unless the process is a pppd with a

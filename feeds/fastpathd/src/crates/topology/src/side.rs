@@ -67,6 +67,15 @@ impl Topology {
         })
     }
 
+    /// Returns the MAC that frames to this address have, and whether it is the address' own and not
+    /// that of a router behind which it is.
+    #[must_use]
+    pub fn station_of(&self, address: IpAddr) -> Option<(Mac, bool)> {
+        let (_, next_hop) = self.egress(address, None)?;
+        let Hop::Resolved(mac) = self.hop(next_hop) else { return None };
+        Some((mac, next_hop.1 == address))
+    }
+
     /// Returns the egress link and the next hop. `None` for own and multicast addresses, and
     /// without a route.
     pub(crate) fn egress(

@@ -3,6 +3,7 @@
 
 use std::fmt;
 use std::net::IpAddr;
+use std::str::FromStr;
 use std::sync::Arc;
 
 use config::Network;
@@ -22,6 +23,25 @@ impl fmt::Display for Mac {
             write!(f, "{colon}{byte:02x}")?;
         }
         Ok(())
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("not an Ethernet address like 02:00:00:00:00:01")]
+pub struct MacError;
+
+impl FromStr for Mac {
+    type Err = MacError;
+
+    fn from_str(text: &str) -> Result<Self, MacError> {
+        let mut bytes = [0; 6];
+        let mut words = text.split(':');
+        for byte in &mut bytes {
+            let hex = |word: &&str| word.len() == 2 && word.bytes().all(|c| c.is_ascii_hexdigit());
+            let word = words.next().filter(hex).ok_or(MacError)?;
+            *byte = u8::from_str_radix(word, 16).map_err(|_| MacError)?;
+        }
+        if words.next().is_some() { Err(MacError) } else { Ok(Self(bytes)) }
     }
 }
 

@@ -95,8 +95,23 @@ fn topology_shows_vlans_of_ports() {
 }
 
 #[test]
+fn devices_show_when_they_were_seen() {
+    let device = |name: &str, seen_ms: u64| {
+        json!({"mac": "00:00:5e:00:00:01", "name": name, "addresses": ["10.10.10.11", "2001:db8::1"],
+            "port": "lan1", "vlan": 10, "seen_ms": seen_ms, "up_bps": 5000, "down_bytes": 2000})
+    };
+    let text = devices(&json!({
+        "now_ms": 70_000, "devices": [device("desk", 10_000), device("", 0)],
+        "others": {"up_bytes": 0, "down_bytes": 3000},
+    }));
+    assert!(text.contains("desk  10.10.10.11 2001:db8::1  lan1    10    1m00s"), "{text}");
+    assert!(text.contains("lan1    10  not yet"), "{text}");
+    assert!(text.ends_with("others: 0 B sent, 3.0 kB received\n"), "{text}");
+}
+
+#[test]
 fn formats_an_empty_answer_without_a_panic() {
-    for show in [status, flows, flow, top, topology, engine] {
+    for show in [status, flows, flow, top, devices, topology, engine] {
         show(&json!({}));
         show(&json!([1]));
     }
@@ -116,11 +131,12 @@ fn escapes_control_characters_of_all_answers() {
     });
     let answer = plain_answer(json!({
         "rows": [row], "links": [row], "pppoe": [row], "wan": [row], "health": [row],
-        "alerts": [row], "blocks": [row], "exports": [row], "flow": row,
+        "alerts": [row], "blocks": [row], "devices": [row], "exports": [row], "flow": row,
         "events": [row], "ports": [evil], "engine": row, "ips": row, "state": evil, "why": evil,
         evil: evil,
     }));
-    for show in [top, topology, status, flows, flow, engine, flushed, alerts, blocks, ips, exports]
+    for show in
+        [top, devices, topology, status, flows, flow, engine, flushed, alerts, blocks, ips, exports]
     {
         let said = show(&answer);
         assert!(!said.contains(['\u{1b}', '\u{202e}']), "{said:?}");

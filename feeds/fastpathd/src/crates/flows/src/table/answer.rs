@@ -4,10 +4,10 @@
 use std::cmp::Ordering;
 
 use crate::flow::Flow;
-use crate::groups::{self, Sums};
+use crate::groups::{self, Line, Sums};
 use crate::matcher::Matcher;
 use crate::order::{Keys, SPARE, Window};
-use crate::page::{FlowDetail, FlowPage, Rows, Top, TopRow};
+use crate::page::{FlowDetail, FlowPage, OpenHost, Rows, Top, TopRow};
 use crate::parse::QueryError;
 use crate::path::{Path, Reason};
 use crate::query::{FlowsQuery, Group, Sort, TopQuery};
@@ -105,10 +105,7 @@ impl FlowTable {
     /// flows.
     #[must_use]
     pub fn top(&self, query: &TopQuery) -> Top<'_> {
-        let mut sums = Sums::new(self, query.by);
-        let open = |flow: &&Flow| flow.forwarded() && flow.path != Path::Ended;
-        self.flows.iter().filter(open).for_each(|flow| sums.add(flow));
-        let mut list = sums.into_list();
+        let mut list = self.open(query.by);
         let busiest = groups::comparison(Sort::Bps);
         list.sort_by(|a, b| {
             let order = busiest.map_or(Ordering::Equal, |compare| compare(self, b, a));
@@ -117,6 +114,18 @@ impl FlowTable {
         let page = list.iter().take(query.limit);
         let rows = page.map(|line| groups::top_row(self, line)).collect();
         Top { by: query.by, rows }
+    }
+
+    #[must_use]
+    pub fn open_hosts(&self) -> Vec<OpenHost> {
+        self.open(Group::Host).iter().filter_map(groups::open_host).collect()
+    }
+
+    fn open(&self, by: Group) -> Vec<Line> {
+        let mut sums = Sums::new(self, by);
+        let open = |flow: &&Flow| flow.forwarded() && flow.path != Path::Ended;
+        self.flows.iter().filter(open).for_each(|flow| sums.add(flow));
+        sums.into_list()
     }
 
     fn by_id(&self, id: u64) -> Option<&Flow> {

@@ -34,7 +34,7 @@ use crate::table::capacity::Capacity;
 use crate::table::hardware::Hardware;
 use crate::time::{Millis, Now};
 use crate::totals::Totals;
-use crate::traffic::{Traffic, ZoneTraffic};
+use crate::traffic::{HostGrowth, Traffic, ZoneTraffic};
 
 /// All known flows.
 ///
@@ -189,6 +189,11 @@ impl FlowTable {
     #[must_use]
     pub fn other_hosts(&self) -> [u64; 2] {
         self.traffic.hosts.others()
+    }
+
+    /// Returns the bytes of hosts since the last call.
+    pub fn take_host_growth(&mut self) -> HostGrowth {
+        std::mem::take(&mut self.traffic.growth)
     }
 
     pub fn count_hosts(&mut self, most: u32) {

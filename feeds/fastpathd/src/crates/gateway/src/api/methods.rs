@@ -26,6 +26,7 @@ pub const METHODS: &[Method] = &[
     // Conntrack ids are unsigned 32-bit numbers, which `Int32` cannot hold.
     Method { name: "flow", policy: &[("id", Int64), SESSION] },
     Method { name: "top", policy: &[("by", Text), ("limit", Int32), SESSION] },
+    Method { name: "devices", policy: &[SESSION] },
     Method {
         name: "history",
         policy: &[("series", Text), ("step_s", Int32), ("from_ms", Int64), SESSION],

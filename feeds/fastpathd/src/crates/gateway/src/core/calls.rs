@@ -57,6 +57,10 @@ pub fn call(core: &mut Core, method: &str, mut args: Map) -> Outcome {
             .map(|page| reply(&page)),
         "flow" => flow(core, &args),
         "top" => TopQuery::parse(&args).map(|query| reply(&flows.top(&query))),
+        "devices" => {
+            let (open, network) = (flows.open_hosts(), core.network.view());
+            Ok(reply(&core.devices.view(&open, network, core.now)))
+        }
         "history" => HistoryQuery::parse(&args).map(|query| reply(&flows.history(&query))),
         "cpu" => Ok(core.cpu.view().map_or(Outcome::NotFound, |view| reply(&view))),
         "ebpf" => Ok(reply(&offload::answer::view(core.offload.ebpf()))),

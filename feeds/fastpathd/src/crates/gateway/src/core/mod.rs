@@ -12,7 +12,8 @@ use crate::event::Event;
 use crate::ips::answer::{self, News};
 use crate::sys::kernel::Machine;
 use crate::{
-    configuration, conntrack, cpu, doctor, export, ips, latency, network, offload, rules, sys,
+    configuration, conntrack, cpu, devices, doctor, export, ips, latency, network, offload, rules,
+    sys,
 };
 
 pub mod calls;
@@ -29,6 +30,7 @@ pub struct Core {
     configuration: configuration::State,
     network: network::State,
     conntrack: conntrack::State,
+    devices: devices::State,
     offload: offload::State,
     ips: ips::State,
     latency: latency::State,
@@ -48,6 +50,7 @@ impl Core {
             sys: sys::State::new(machine),
             configuration: configuration::State::default(),
             network: network::State::new(now),
+            devices: devices::State::new(now),
             offload: offload::State::new(),
             ips: ips::State::new(now.mono),
             latency: latency::State::new(),

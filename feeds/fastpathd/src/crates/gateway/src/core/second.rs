@@ -15,6 +15,8 @@ impl Core {
         let mut effects = self.mtu6_second(&readings.mtu6);
         effects.extend(self.ebpf_second());
         effects.extend(self.conntrack_second());
+        let grown = self.conntrack.flows_mut().take_host_growth();
+        self.devices.second(grown, self.network.view(), self.now);
         effects.extend(self.network.second().map(Effect::from));
         effects.extend(self.roaming_second());
         effects.extend(self.network.routes_second().map(Effect::from));

@@ -1,49 +1,60 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Host names by address, from the DHCP leases and `/etc/hosts`.
+//! Host names by address and by MAC, from the DHCP leases and `/etc/hosts`.
 
 use std::collections::HashMap;
 use std::net::IpAddr;
 
+use topology::Mac;
+
 /// Names of hosts. A lease takes precedence over `/etc/hosts`, since it has the current name.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(crate) struct Names(HashMap<IpAddr, String>);
+pub(crate) struct Names {
+    by_address: HashMap<IpAddr, String>,
+    by_mac: HashMap<Mac, String>,
+}
 
 impl Names {
     /// Parses dnsmasq's leases (`expiry mac address name client-id` per line) and hosts(5).
     pub(crate) fn parse(leases: &str, hosts: &str) -> Self {
-        let mut names = HashMap::new();
+        let mut names = Self::default();
         for line in hosts.lines() {
             let line = line.split('#').next().unwrap_or_default();
             let mut words = line.split_ascii_whitespace();
             if let (Some(address), Some(name)) = (words.next(), words.next()) {
-                insert(&mut names, address, name);
+                names.insert(address, None, name);
             }
         }
         for line in leases.lines() {
             let words: Vec<&str> = line.split_ascii_whitespace().collect();
-            if let [_, _, address, name, ..] = words[..] {
-                insert(&mut names, address, name);
+            if let [_, mac, address, name, ..] = words[..] {
+                names.insert(address, mac.parse().ok(), name);
             }
         }
-        Self(names)
+        names
     }
 
     pub(crate) fn get(&self, address: IpAddr) -> Option<&str> {
-        self.0.get(&address).map(String::as_str)
+        self.by_address.get(&address).map(String::as_str)
     }
-}
 
-fn insert(names: &mut HashMap<IpAddr, String>, address: &str, name: &str) {
-    // dnsmasq writes * for a host without a name, and 253 is the longest valid name. Reject control
-    // characters, which a terminal would execute, and bidirectional ones, which reorder a page's
-    // text.
-    if name == "*" || name.len() > 253 || name.contains(|c| char::is_control(c) || is_bidi(c)) {
-        return;
+    /// Returns the name in the lease of this MAC.
+    pub(crate) fn of_station(&self, mac: Mac) -> Option<&str> {
+        self.by_mac.get(&mac).map(String::as_str)
     }
-    if let Ok(address) = address.parse::<IpAddr>()
-        && !address.is_loopback()
-    {
-        names.insert(address, name.to_owned());
+
+    fn insert(&mut self, address: &str, mac: Option<Mac>, name: &str) {
+        // dnsmasq writes * for a host without a name, and 253 is the longest valid name. Reject
+        // control characters, which a terminal would execute, and bidirectional ones, which reorder
+        // a page's text.
+        if name == "*" || name.len() > 253 || name.contains(|c| char::is_control(c) || is_bidi(c)) {
+            return;
+        }
+        if let Ok(address) = address.parse::<IpAddr>()
+            && !address.is_loopback()
+        {
+            self.by_address.insert(address, name.to_owned());
+            self.by_mac.extend(mac.map(|mac| (mac, name.to_owned())));
+        }
     }
 }
 

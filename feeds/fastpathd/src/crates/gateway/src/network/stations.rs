@@ -117,7 +117,7 @@ pub(crate) fn addresses(moved: &[Moved], topology: &Topology) -> Option<Vec<IpAd
 }
 
 /// Returns false for link-local, multicast and broadcast addresses.
-pub(super) fn forwards_to(address: IpAddr) -> bool {
+pub(crate) fn forwards_to(address: IpAddr) -> bool {
     match address {
         IpAddr::V4(a) => !a.is_multicast() && !a.is_link_local() && !a.is_broadcast(),
         IpAddr::V6(a) => !a.is_multicast() && !a.is_unicast_link_local(),

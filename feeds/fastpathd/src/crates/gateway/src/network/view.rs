@@ -86,6 +86,10 @@ impl NetworkView {
         }
     }
 
+    pub(crate) fn names(&self) -> &Names {
+        &self.names
+    }
+
     pub(crate) fn set_scope(&mut self, scope: Scope) {
         if scope != self.scope {
             self.scope = scope;

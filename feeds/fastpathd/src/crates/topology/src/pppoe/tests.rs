@@ -3,6 +3,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::fixture::session;
+use crate::types::Mac;
 
 #[test]
 fn parses_sessions_as_the_kernel_prints_them() {

@@ -52,10 +52,11 @@ fn any_job_end() -> impl Strategy<Value = JobEnd> {
 }
 
 fn any_step() -> impl Strategy<Value = Step> {
-    const METHODS: [&str; 13] = [
+    const METHODS: [&str; 14] = [
         "status",
         "flows",
         "top",
+        "devices",
         "history",
         "topology",
         "cpu",

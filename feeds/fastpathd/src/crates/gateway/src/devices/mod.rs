@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! Devices behind the router: machines by MAC, with all of their addresses and bytes.
+
+use std::collections::HashMap;
+use std::net::IpAddr;
+
+use flows::{HostBytes, HostGrowth, Network, Now};
+use topology::{Mac, NeighbourState};
+
+use crate::network::stations::forwards_to;
+use crate::network::view::NetworkView;
+
+pub(crate) mod answer;
+
+/// Maximum devices. Any host can invent MACs; a further device replaces the one that matters least.
+const MAX_DEVICES: usize = 512;
+/// Maximum addresses of a device. With privacy extensions, IPv6 hosts have a new one each day.
+const MAX_ADDRESSES: usize = 16;
+
+#[derive(Debug)]
+struct Device {
+    /// Those of the last packets last.
+    addresses: Vec<IpAddr>,
+    learned: Now,
+    /// When it last sent something; `None` before the first time.
+    seen: Option<Now>,
+    bytes: HostBytes,
+}
+
+#[derive(Debug)]
+pub(crate) struct State {
+    devices: HashMap<Mac, Device>,
+    owners: HashMap<IpAddr, Mac>,
+    /// Bytes of hosts without a known MAC and of replaced devices.
+    others: HostBytes,
+    since: Now,
+}
+
+impl State {
+    pub(crate) fn new(now: Now) -> Self {
+        let (devices, owners) = (HashMap::new(), HashMap::new());
+        Self { devices, owners, others: HostBytes::default(), since: now }
+    }
+
+    /// Learns from neighbours and bridges, and adds forwarded bytes. Called once a second.
+    pub(crate) fn second(&mut self, grown: HostGrowth, network: &NetworkView, now: Now) {
+        let topology = network.topology();
+        for neighbour in topology.neighbours() {
+            let (Some(mac), address) = (neighbour.mac, neighbour.address) else { continue };
+            let valid = neighbour.state == NeighbourState::Valid && forwards_to(address);
+            if valid && self.owners.get(&address) != Some(&mac) && is_inside(network, address) {
+                self.learn(mac, address, network, now);
+            }
+        }
+        for entry in topology.fdb().filter(|entry| !entry.own) {
+            // A bridge forgets a station 5 minutes after its last frame.
+            if let Some(device) = self.devices.get_mut(&entry.mac) {
+                device.seen = Some(now);
+            }
+        }
+        self.others.add(grown.others);
+        for (address, bytes) in grown.hosts {
+            self.add(address, bytes, network, now);
+        }
+    }
+
+    fn add(&mut self, address: IpAddr, bytes: HostBytes, network: &NetworkView, now: Now) {
+        let station = network.topology().station_of(address);
+        let owner = match station {
+            Some((mac, true)) => {
+                self.learn(mac, address, network, now);
+                Some(mac)
+            }
+            // A router behind which the host is, or the MAC that the address had before the
+            // neighbour expired.
+            Some((mac, false)) => Some(mac),
+            None => self.owners.get(&address).copied(),
+        };
+        match owner.and_then(|mac| self.devices.get_mut(&mac)) {
+            Some(device) => {
+                device.bytes.add(bytes);
+                if bytes.sent > 0 {
+                    device.seen = Some(now);
+                }
+            }
+            None => self.others.add(bytes),
+        }
+    }
+
+    fn learn(&mut self, mac: Mac, address: IpAddr, network: &NetworkView, now: Now) {
+        if !is_station(mac) {
+            return;
+        }
+        if !self.devices.contains_key(&mac) {
+            if self.devices.len() >= MAX_DEVICES {
+                self.replace(network);
+            }
+            let device = Device {
+                addresses: Vec::new(),
+                learned: now,
+                seen: None,
+                bytes: HostBytes::default(),
+            };
+            self.devices.insert(mac, device);
+        }
+        if let Some(before) = self.owners.insert(address, mac)
+            && before != mac
+            && let Some(device) = self.devices.get_mut(&before)
+        {
+            device.addresses.retain(|each| *each != address);
+        }
+        let Some(device) = self.devices.get_mut(&mac) else { return };
+        if device.addresses.last() != Some(&address) {
+            device.addresses.retain(|each| *each != address);
+            device.addresses.push(address);
+        }
+        if device.addresses.len() > MAX_ADDRESSES {
+            let oldest = device.addresses.remove(0);
+            self.owners.remove(&oldest);
+        }
+    }
+
+    /// Removes a device without a name, with a random MAC, or that was not seen for the longest
+    /// time, in this order. Its bytes are kept.
+    fn replace(&mut self, network: &NetworkView) {
+        let rank = |(mac, device): (&Mac, &Device)| {
+            let named = device.name(*mac, network).is_some();
+            (named, !is_random(*mac), device.seen.map(|now| now.mono), *mac)
+        };
+        let Some((.., mac)) = self.devices.iter().map(rank).min() else { return };
+        if let Some(device) = self.devices.remove(&mac) {
+            self.others.add(device.bytes);
+            for address in device.addresses {
+                self.owners.remove(&address);
+            }
+        }
+    }
+}
+
+impl Device {
+    /// Returns the name in the lease of its MAC, or that of its last address with a name.
+    fn name<'a>(&self, mac: Mac, network: &'a NetworkView) -> Option<&'a str> {
+        let of_address = || self.addresses.iter().rev().find_map(|at| network.name(*at));
+        network.names().of_station(mac).or_else(of_address)
+    }
+}
+
+fn is_inside(network: &NetworkView, address: IpAddr) -> bool {
+    let side = network.side(address, None);
+    side.is_some_and(|side| !side.outer && !side.zone.is_empty())
+}
+
+fn is_station(mac: Mac) -> bool {
+    mac.0[0] & 1 == 0 && mac.0 != [0; 6]
+}
+
+/// Returns whether the MAC is locally administered (IEEE 802), as those of phones are.
+fn is_random(mac: Mac) -> bool {
+    mac.0[0] & 2 != 0
+}
+
+#[cfg(test)]
+mod tests;
