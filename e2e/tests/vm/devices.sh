@@ -1,11 +1,23 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Devices: identity and bytes.
+# shellcheck disable=SC2016 # expanded by the peers' shell
 
 # counted HOST: prints the bytes that the host received and sent, without Ethernet headers.
 counted() {
+    local header=14
+    # Its frames have a tag.
+    [ "$1" != h20 ] || header=18
     "$1" cat /sys/class/net/eth0/statistics/{rx,tx}_{bytes,packets} | xargs |
-        awk '{ print $1 - 14 * $2, $3 - 14 * $4 }'
+        awk -v header=$header '{ print $1 - header * $2, $3 - header * $4 }'
+}
+
+# merging on|off: lets hosts and gateway merge segments, of whose headers they then count only one.
+merging() {
+    peers "for host in h10:eth0 h20:eth0 isp:access; do
+        ip netns exec \${host%:*} ethtool -K \${host#*:} tso $1 gso $1
+    done"
+    gw "for port in lan1 lan2 wan; do ethtool -K \$port gro $1; done"
 }
 
 mac_of() { "$1" cat /sys/class/net/eth0/address; }
@@ -30,8 +42,95 @@ agrees() {
     read -r -a bytes <<<"$(bytes_of "$1")"
     jq -ne --argjson hosts "$((now[0] - host[0]))" --argjson daemons "$((bytes[0] - before[0]))" \
         '($daemons - $hosts | fabs) <= 0.005 * $hosts' >/dev/null ||
-        { echo "received: ${now[*]} from ${host[*]}, devices: ${bytes[*]} from ${before[*]}"; return 1; }
+        { echo "host: ${now[*]} from ${host[*]}, device: ${bytes[*]} from ${before[*]}"; return 1; }
 }
+
+# Bytes of MACs, which the daemon does not know from an earlier run.
+CROWD=$(printf 06:00:%02x:%02x:%02x $((RANDOM % 256)) $((RANDOM % 256)) $((RANDOM % 256)))
+
+# crowd: adds 30 hosts with random MACs to both VLANs, each in a namespace of its own.
+crowd() {
+    peers "CROWD=$CROWD"'
+    for i in $(seq 30); do
+        host=h10 vlan=10 link=eth0
+        [ $((i % 2)) = 0 ] || { host=h20 vlan=20 link=eth0.20; }
+        ip netns add e2e$i
+        ip -n $host link add crowd$i link $link address $(printf $CROWD:%02x $i) \
+            type macvlan mode bridge
+        ip -n $host link set crowd$i netns e2e$i name eth0
+        for words in "link set lo up" "link set eth0 up" \
+            "addr add 10.10.$vlan.$((100 + i))/24 dev eth0" \
+            "addr add 2001:db8:$vlan::$((100 + i))/64 dev eth0 nodad" \
+            "route add default via 10.10.$vlan.1" "route add default via 2001:db8:$vlan::1"; do
+            echo "$words"
+        done | ip -n e2e$i -b -
+    done'
+}
+
+no_crowd() {
+    peers 'for i in $(seq 30); do ip netns del e2e$i; done'
+    gw "sed -i /$CROWD:ff/d /tmp/dhcp.leases"
+}
+
+# crowd_counts: prints received and sent bytes of the 30 hosts, one line each.
+crowd_counts() {
+    peers 'for i in $(seq 30); do
+        (cd /tmp && ip netns exec e2e$i sh -c "cd /sys/class/net/eth0 && cat address \
+            statistics/rx_bytes statistics/rx_packets statistics/tx_bytes statistics/tx_packets" |
+            xargs)
+    done' | awk '{ print $1, $2 - 14 * $3, $4 - 14 * $5 }'
+}
+
+# crowd_agrees: succeeds if each of the 30 hosts is one device with its bytes.
+crowd_agrees() {
+    local hosts
+    hosts=$(crowd_counts | jq -Rnc '[inputs / " " | {mac: .[0], down: .[1] | tonumber,
+        up: .[2] | tonumber}]')
+    ask devices | jq -e --arg crowd "$CROWD" --argjson hosts "$hosts" '
+        [.devices[] | select(.mac | startswith($crowd))] as $devices |
+        def close($is; $wanted): ($is - $wanted | fabs) <= 0.005 * $wanted + 1000;
+        ($devices | length) == 30 and all($hosts[]; . as $host | $devices[] |
+            select(.mac == $host.mac) | close(.down_bytes; $host.down) and
+            close(.up_bytes; $host.up) and (.addresses | length) == 2 and .random)' >/dev/null ||
+        { ask devices | jq -c --argjson hosts "$hosts" '$hosts, (.devices |
+            map([.mac, .addresses, .down_bytes, .up_bytes]))'; return 1; }
+}
+
+forwarded() { said '.paths | map(.bytes) | add' status; }
+
+# The hosts download different amounts over IPv4 and IPv6.
+# @each flowtable
+# @each ebpf
+test_thirty_devices_of_two_vlans_with() {
+    local before grown
+    use "$1"
+    trap 'no_crowd; merging on' EXIT
+    merging off
+    crowd
+    before=$(forwarded)
+    peers 'for i in $(seq 30); do
+        for address in 203.0.113.1 [2001:db8:ffff::1]; do
+            ip netns exec e2e$i curl -gsS http://$address/32.bin 2>/dev/null |
+                head -c $((i * 100000)) >/dev/null
+        done
+    done'
+    soon 30 crowd_agrees
+    grown=$(said "[.devices[] | select(.mac | startswith(\"$CROWD\")) |
+        .down_bytes + .up_bytes] | add" devices)
+    between "bytes of devices, forwarded bytes" \
+        "$(jq -n "$grown / ($(forwarded) - $before)")" 0.995 1.005
+    note "$grown bytes"
+    # Another MAC is another device; the former one keeps its bytes.
+    before=$(down_of 01)
+    peers "ip -n e2e1 link set eth0 address $CROWD:ff
+        ip netns exec e2e1 curl -sS -o /dev/null http://203.0.113.1/"
+    gw "echo '1999999999 $CROWD:ff 10.10.20.101 phone *' >>/tmp/dhcp.leases"
+    soon 10 says "any(.devices[]; .mac == \"$CROWD:ff\" and .name == \"phone\" and
+        .down_bytes > 0 and (.addresses | index(\"10.10.20.101\")))" devices
+    same "bytes of the former MAC" "$(down_of 01)" "$before"
+}
+
+down_of() { said ".devices[] | select(.mac == \"$CROWD:$1\") | .down_bytes" devices; }
 
 # Two hosts download over IPv4 and IPv6, one of them from the other.
 # @each flowtable
@@ -40,6 +139,8 @@ test_bytes_of_devices_are_those_of_the_hosts_with() {
     local host url bytes own
     declare -A bytes own
     use "$1"
+    trap 'merging on' EXIT
+    merging off
     soon 20 h10 "curl -gsS -o /dev/null http://$H20_4/"
     # The neighbours are known.
     soon 10 device h20 .mac

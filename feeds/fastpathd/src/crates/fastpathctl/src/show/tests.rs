@@ -97,8 +97,10 @@ fn topology_shows_vlans_of_ports() {
 #[test]
 fn devices_show_when_they_were_seen() {
     let device = |name: &str, seen_ms: u64| {
-        json!({"mac": "00:00:5e:00:00:01", "name": name, "addresses": ["10.10.10.11", "2001:db8::1"],
-            "port": "lan1", "vlan": 10, "seen_ms": seen_ms, "up_bps": 5000, "down_bytes": 2000})
+        json!({
+            "mac": "00:00:5e:00:00:01", "name": name, "addresses": ["10.10.10.11", "2001:db8::1"],
+            "port": "lan1", "vlan": 10, "seen_ms": seen_ms, "up_bps": 5000, "down_bytes": 2000,
+        })
     };
     let text = devices(&json!({
         "now_ms": 70_000, "devices": [device("desk", 10_000), device("", 0)],
