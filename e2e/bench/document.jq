@@ -36,3 +36,13 @@ def missing: [
     ["V0–V2", "VPP on DPDK", "6.78, 15.7, 35.6",
         "polls a core without end, so it has no instructions a packet; V1 and V2 need the card"]
 ];
+def title: {
+    routing: "routing, no rules", conntrack: "one rule with conntrack", "five-chain": "five chains",
+    flowtable: "kernel's flowtable", tcx: "fastpath at TCX", generic: "fastpath at generic XDP",
+    native: "fastpath at native XDP", "xdp-forward-fib": "xdp-forward fib",
+    "xdp-forward-flowtable": "xdp-forward flowtable", bridge: "bridge",
+    "bridge-netfilter": "bridge with br_netfilter, one rule",
+    "bridge-netfilter-off": "bridge, br_netfilter loaded but off",
+    "bridge-offload": "bridge, redirected at TCX (as bridger)",
+    drop: "dropped at TCX", "drop-native": "dropped at native XDP"
+}[.];

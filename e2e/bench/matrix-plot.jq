@@ -14,8 +14,7 @@ def bar($y; $width; $class):
     ours: (.engine == "tcx")}] as $streams |
 [$rows[] | select(.bench == "peers" and .size == 60 and
     (.engine | startswith("drop") | not))] | sort_by(.cost) as $peers |
-# Longer bars are cut off.
-([$streams[] | .document // 0, .here | [., 8] | min] | max // 1) as $most |
+([$streams[] | .document // 0, .here] | max // 1) as $most |
 ([$peers[].cost] | max // 1) as $dearest |
 (if $streams == [] then 0 else 60 + ($streams | length) * 32 end) as $second |
 ($second + 50 + ($peers | length) * 22 + 10) as $height |
@@ -28,7 +27,7 @@ if $streams == [] then empty else
     ("One TCP stream, to row 3: throughput in the document (yellow), here by the gateway\u0027s work" |
         text(20; 30; "title")),
     ($streams | to_entries[] | (44 + .key * 32) as $y | .value as $row |
-        def width: [. / $most * 400, 400] | min | round;
+        def width: . / $most * 400 | round;
         ($row.name | text(290; $y + 16; "name")),
         (($row.document // empty) as $ratio | bar($y; $ratio | width; "document"),
             ($ratio | two | text(304 + ($ratio | width); $y + 10; ""))),
@@ -41,7 +40,7 @@ if $peers == [] then empty else
     (find($peers; {engine: "flowtable"}).cost) as $flowtable |
     ($peers | to_entries[] | ($second + 44 + .key * 22) as $y | .value as $row |
         ($row.cost / $dearest * 360 | round) as $width |
-        ($row.engine | text(290; $y + 11; "name")),
+        ($row.engine | title | text(290; $y + 11; "name")),
         bar($y; $width; if $row.engine | IN("tcx", "generic", "native")
             then "ours" else "kernel" end),
         ("\($row.cost) (\($row.cost / $flowtable | two))" |

@@ -35,17 +35,6 @@ def sizes($rows; $bench; key; $engines; $names):
             if $row then "\($row | key) (\($row | marked(key / ($flowtable | key))))"
             else null end)) | line);
 
-def title: {
-    routing: "routing, no rules", conntrack: "one rule with conntrack", "five-chain": "five chains",
-    flowtable: "kernel's flowtable", tcx: "fastpath at TCX", generic: "fastpath at generic XDP",
-    native: "fastpath at native XDP", "xdp-forward-fib": "xdp-forward fib",
-    "xdp-forward-flowtable": "xdp-forward flowtable", bridge: "bridge",
-    "bridge-netfilter": "bridge with br_netfilter, one rule",
-    "bridge-netfilter-off": "bridge, br_netfilter loaded but off",
-    "bridge-offload": "bridge, redirected at TCX (as bridger)",
-    drop: "dropped at TCX", "drop-native": "dropped at native XDP"
-}[.];
-
 .rows as $rows |
 "Figures of \(.date), kernel \(.kernel); \($rows | length) rows, whose runs differ by " +
     "\([$rows[].spread] | add / length * 10000 | round / 100) % on average and by at most " +
