@@ -6,7 +6,7 @@
 
 FLOWS=256
 PACKETS=4000
-SLICES=${BENCH_SLICES:-3}
+SLICES=${BENCH_SLICES:-5}
 # A buffer before lan1 releases packets in bursts of 250, which fit into the rings of the cards. So
 # the gateway finds several packets at once like at its limit, whatever the host does.
 RATE=16000
