@@ -12,8 +12,11 @@ use crate::network::view::NetworkView;
 
 pub(crate) mod answer;
 
-/// Maximum devices. Any host can invent MACs; a further device replaces the one that matters least.
+/// Maximum devices. Any host can invent MACs; a further device with traffic replaces the one that
+/// matters least.
 const MAX_DEVICES: usize = 512;
+/// Maximum replaced devices a second, because each is searched for.
+const MAX_REPLACED: usize = 16;
 /// Maximum addresses of a device. With privacy extensions, IPv6 hosts have a new one each day.
 const MAX_ADDRESSES: usize = 16;
 
@@ -34,17 +37,20 @@ pub(crate) struct State {
     /// Bytes of hosts without a known MAC and of replaced devices.
     others: HostBytes,
     since: Now,
+    /// How many devices may be replaced in this second.
+    replaceable: usize,
 }
 
 impl State {
     pub(crate) fn new(now: Now) -> Self {
         let (devices, owners) = (HashMap::new(), HashMap::new());
-        Self { devices, owners, others: HostBytes::default(), since: now }
+        Self { devices, owners, others: HostBytes::default(), since: now, replaceable: 0 }
     }
 
     /// Learns from neighbours and bridges, and adds forwarded bytes. Called once a second.
     pub(crate) fn second(&mut self, grown: HostGrowth, network: &NetworkView, now: Now) {
         let topology = network.topology();
+        self.replaceable = 0;
         for neighbour in topology.neighbours() {
             let (Some(mac), address) = (neighbour.mac, neighbour.address) else { continue };
             let valid = neighbour.state == NeighbourState::Valid && forwards_to(address);
@@ -58,6 +64,7 @@ impl State {
                 device.seen = Some(now);
             }
         }
+        self.replaceable = MAX_REPLACED;
         self.others.add(grown.others);
         for (address, bytes) in grown.hosts {
             self.add(address, bytes, network, now);
@@ -93,6 +100,10 @@ impl State {
         }
         if !self.devices.contains_key(&mac) {
             if self.devices.len() >= MAX_DEVICES {
+                if self.replaceable == 0 {
+                    return;
+                }
+                self.replaceable -= 1;
                 self.replace(network);
             }
             let device = Device {

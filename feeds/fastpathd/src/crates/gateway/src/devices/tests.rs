@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use ctnetlink::Entry;
@@ -151,18 +151,34 @@ fn a_random_mac_without_a_name_is_replaced_first() {
 }
 
 #[test]
-fn a_named_device_is_kept() {
+fn a_named_device_is_kept_and_few_are_replaced_a_second() {
     let mut network = network();
     network.set_names(Names::parse("1 00:00:5e:00:00:00 10.10.10.99 tv *\n", ""));
     let mut state = State::new(START);
-    for number in 0..2000_u16 {
-        let address = ip(&format!("2001:db8:10::{number:x}"));
-        network.change(neighbour(5, address, Some(mac(number))));
-        state.second(HostGrowth::default(), &network, at(1));
-        network.change(neighbour(5, address, None));
+    let address = |number: u16| format!("2001:db8:10::{number:x}");
+    for number in 0..2000 {
+        network.change(neighbour(5, ip(&address(number)), Some(mac(number))));
+        if number == 0 {
+            state.second(HostGrowth::default(), &network, at(0));
+        }
+    }
+    state.second(HostGrowth::default(), &network, at(1));
+    let known = |state: &State| state.devices.keys().copied().collect::<BTreeSet<_>>();
+    let before = known(&state);
+    assert_eq!(before.len(), MAX_DEVICES);
+    state.second(HostGrowth::default(), &network, at(2));
+    assert_eq!(known(&state), before, "neighbours without traffic replace none");
+    let all: Vec<_> = (0..2000).map(|number| (address(number), bytes(1, 1, 0))).collect();
+    let all: Vec<_> = all.iter().map(|(address, bytes)| (&**address, *bytes)).collect();
+    for second in 3..60 {
+        let before = known(&state);
+        state.second(grown(&all), &network, at(second));
+        assert!(known(&state).difference(&before).count() <= MAX_REPLACED);
+        let sum = state.devices.values().map(|device| device.bytes.sent).sum::<u64>();
+        assert_eq!(sum + state.others.sent, 2000 * (second - 2));
     }
     assert!(state.devices.contains_key(&mac(0)));
-    assert!(state.devices.len() <= MAX_DEVICES && state.owners.len() <= MAX_DEVICES);
+    assert!(state.owners.len() <= MAX_DEVICES);
 }
 
 #[test]
