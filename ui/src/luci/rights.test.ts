@@ -66,8 +66,8 @@ const granted = (group: Group) =>
     methods.map((method) => `${object} ${method}`),
   );
 
-/** Read-only methods for monitoring systems, not for the page. */
-const monitoring = ['fastpath metrics'];
+/** Read-only methods for monitoring and other programs, not for the page. */
+const monitoring = ['fastpath metrics', 'fastpath devices'];
 
 /** Scripts with these rights use more methods of these objects than the page. */
 const whole = (call: string) => call.startsWith('fastpath.');
