@@ -60,7 +60,7 @@ for (const series of ['rate', 'flows']) {
 await checkCall('topology', {});
 // Like the page, call the doctor directly instead of through the daemon.
 check('doctor', '', await call('run', { sample_ms: 100 }, 'fastpath.doctor'));
-for (const method of ['cpu', 'ebpf', 'ips', 'metrics', 'alerts', 'blocks', 'exports']) {
+for (const method of ['cpu', 'devices', 'ebpf', 'ips', 'metrics', 'alerts', 'blocks', 'exports']) {
   await checkCall(method, {});
 }
 for (const method of ['reinspect', 'rules_update']) await checkCall(method, {});
