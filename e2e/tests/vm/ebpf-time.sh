@@ -26,6 +26,7 @@ in_time() {
 }
 
 test_entries_appear_in_time() {
+    need_tracefs
     trap stop_watching EXIT
     engine_ebpf
     in_time "TCP between VLANs" 3 "exec 3<>/dev/tcp/$H20_4/80"
@@ -84,6 +85,8 @@ carried() {
 # under_way: starts downloads: h10 from h20 (HERE), h10 from the ISP (OUT4, OUT6), h11 from h20
 # (OTHER).
 under_way() {
+    # Before a test has anything to restore.
+    need_tracefs
     engine_ebpf
     HERE=$(fresh_port) OUT4=$(fresh_port) OUT6=$(fresh_port) OTHER=$(fresh_port)
     download h10 "$HERE" "$H20_4"

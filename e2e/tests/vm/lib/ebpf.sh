@@ -66,10 +66,11 @@ NEIGHBOUR=3
 ROUTE=7
 ROUTE6=11
 
+need_tracefs() { gw test -d $TRACING || skip "this kernel has no tracefs"; }
+
 # watch: starts the trace. IPv4 keys have ports at byte 8, IPv6 keys at byte 32.
 watch() {
     local ports='a=+8(%si):x16 b=+10(%si):x16 c=+32(%si):x16 d=+34(%si):x16'
-    gw test -d $TRACING || skip "this kernel has no tracefs"
     gw "busybox mount -t tracefs trace $TRACING 2>/dev/null
         cd $TRACING || exit
         [ -d events/e2e ] || {

@@ -21,7 +21,7 @@ pub(super) struct Passes {
     /// Connections with hidden entries. Without any, the passes end early, because reading a large
     /// map without entries takes a tenth of a second.
     pub(super) hidden: usize,
-    /// Other entries may be hidden, too.
+    /// Stale, unwanted or not yet found entries may be hidden, too.
     pub(super) has_others: bool,
 }
 

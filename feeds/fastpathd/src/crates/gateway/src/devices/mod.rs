@@ -22,7 +22,7 @@ const MAX_ADDRESSES: usize = 16;
 
 #[derive(Debug)]
 struct Device {
-    /// Those of the last packets last.
+    /// In the order in which they were last used; the most recent one is last.
     addresses: Vec<IpAddr>,
     learned: Now,
     /// When it last sent something; `None` before the first time.
