@@ -48,9 +48,21 @@ in_switch() { [ "$(of_switch packets "$1")" -ge "$2" ]; }
 directions() { said .hardware flow "$(field id "$(newest --proto tcp --text "$1")")"; }
 has_directions() { [ "$(directions "$1")" = "$2" ]; }
 
+# signal NAME TRAFFIC: sends a signal to the programs of traffic.
+signal() { peers "kill -$1 -- -\$(cat /tmp/e2e/$2.pid)"; }
+
+# all_counted PORT: whether conntrack's bytes are those that h10 received, plus IP and TCP headers.
+all_counted() {
+    local counted received
+    counted=$(conntrack_bytes "$1")
+    received=$(peers "ip netns exec h10 ss -tinH 'sport = :$1'" |
+        sed -n 's/.* bytes_received:\([0-9]*\).*/\1/p')
+    [ "${counted#* }" -ge "$received" ] && [ "${counted#* }" -le $((received * 107 / 100)) ]
+}
+
 # @core
 test_flows_in_hardware_bypass_the_cpu_in_both_directions() {
-    local address port counted
+    local address port
     hardware_on
     same "ports with hardware offload" \
         "$(said '.engine.hardware_ports | "\(.able | join(" ")) of \(.present)"' status)" \
@@ -66,14 +78,12 @@ test_flows_in_hardware_bypass_the_cpu_in_both_directions() {
             *) soon 15 has_directions "$port" either ;;
         esac
         [ "$address" != "$H20_4" ] || soon 15 says '.engine.hardware_counts == true' status
+        # The kernel removes an entry without reading its last bytes, so pause instead of ending.
+        signal STOP "tcp$port"
+        soon 15 all_counted "$port"
+        signal CONT "tcp$port"
         end "tcp$port"
     done
-    # The byte count of a finished transfer is exact.
-    port=$(fresh_port)
-    download h10 "$port" "$ISP_4" 400k 2.bin
-    soon 30 on_path ended --proto tcp --text "$port"
-    counted=$(conntrack_bytes "$port")
-    between "bytes in conntrack, of 2 MiB" "${counted#* }" 2097152 2300000
 }
 
 test_a_direction_that_the_driver_refuses_is_shown() {

@@ -6,7 +6,14 @@ NOBODY=00000000000000000000000000000000
 
 ubus_url() { echo "http://127.0.0.1:$(lab_port GW_HTTP)/ubus"; }
 
-post() { curl -sS -m "$(patient 3)" -H 'Content-Type: application/json' -d "$1" "$(ubus_url)"; }
+post() {
+    curl -sS -m "$(patient 3)" -H 'Content-Type: application/json' -d "$1" "$(ubus_url)" || {
+        local status=$?
+        gw 'cat /var/log/messages /var/log/*.log; dmesg' 2>&1 |
+            grep -iE 'standin|rpcd|oom' | tail -5 >&2
+        return $status
+    }
+}
 
 # rpc SESSION OBJECT METHOD ARGUMENTS: prints the JSON-RPC answer.
 rpc() {
