@@ -19,9 +19,10 @@ const NOISE_MS: f64 = 0.5;
 /// Prints figures and exceeded limits. Returns whether all limits hold.
 pub(crate) fn report(figures: &[Figures]) -> bool {
     println!(
-        "{:>8} {:>12} {:>14} {:>12} {:>10} {:>12} {:>13} {:>10}",
+        "{:>8} {:>12} {:>8} {:>14} {:>12} {:>10} {:>12} {:>13} {:>10}",
         "flows",
         "refresh ms",
+        "busy ms",
         "net change ms",
         "first ms",
         "page ms",
@@ -31,8 +32,8 @@ pub(crate) fn report(figures: &[Figures]) -> bool {
     );
     for f in figures {
         println!(
-            "{:>8} {:>12.1} {:>14.1} {:>12.1} {:>10.2} {:>12.2} {:>13.2} {:>10.1}",
-            f.flows, f.refresh, f.moved, f.first, f.page, f.groups, f.find, f.memory
+            "{:>8} {:>12.1} {:>8.1} {:>14.1} {:>12.1} {:>10.2} {:>12.2} {:>13.2} {:>10.1}",
+            f.flows, f.refresh, f.busy, f.moved, f.first, f.page, f.groups, f.find, f.memory
         );
     }
     if let [_, middle, _] = figures {
@@ -56,6 +57,7 @@ pub(crate) fn exceeded(figures: &[Figures]) -> Vec<String> {
     let slower = slower(middle);
     let limits = [
         ("refresh, ms", middle.refresh, REFRESH_MS * slower),
+        ("refresh with traffic in all flows, ms", middle.busy, REFRESH_MS * slower),
         ("refresh after a change of the network, ms", middle.moved, REFRESH_MS * slower),
         ("first refresh, ms", middle.first, REFRESH_MS * slower),
         ("page of 200 flows, ms", middle.page, PAGE_MS * slower),
