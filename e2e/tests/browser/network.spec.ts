@@ -117,6 +117,56 @@ END
   }
 });
 
+test('a pool, a reservation, a name and DNS servers reach the client', async ({
+  page,
+  router,
+  lab,
+}) => {
+  const mac = (await lab.verb('h30', 'cat /sys/class/net/eth0/address')).trim();
+  await router.run(`printf "config dnsmasq\\n\\toption domain 'lan'\\n" >/etc/config/dhcp`);
+  await openSetup(page, 'network');
+  const pool = page.locator('[data-pool="lan"]');
+  await pool.locator('summary').click();
+  await pool.getByRole('button', { name: 'Add DHCP server' }).click();
+  await pool.getByLabel('First address').fill('60');
+  await pool.getByLabel('Number of addresses').fill('20');
+  await pool.getByLabel('Lease time').fill('1h');
+  await expect(pool.locator('summary')).toContainText('10.10.10.60 – 10.10.10.79, leased for 1h');
+  const names = page.getByRole('region', { name: 'Local names' });
+  await names.getByRole('button', { name: 'Add a name' }).click();
+  await names.getByLabel('Name', { exact: true }).fill('nas.lan');
+  await names.getByLabel('Address').fill('10.10.10.5');
+  const resolver = page.getByRole('region', { name: 'DNS', exact: true });
+  await resolver.getByLabel('Upstream servers').fill('/away.example/10.10.10.1');
+  expect(await violations(page)).toEqual([]);
+  await openReview(page);
+  await apply(page);
+  await waitConfirmed(page);
+  await page.getByRole('button', { name: 'Dismiss' }).click();
+  await lab.verb('soon', '10', 'h30_port', 'lease');
+  const address = () => lab.verb('h30', 'ip -4 -o addr show dev eth0');
+  expect(await address()).toMatch(/10\.10\.10\.(6|7)\d\/24/);
+  expect(await lab.verb('h30', 'busybox nslookup nas.lan 10.10.10.1 || true')).toContain(
+    '10.10.10.5',
+  );
+  expect(await router.run('cat /run/dnsmasq.conf')).toContain('server=/away.example/10.10.10.1');
+
+  const hosts = page.getByRole('region', { name: 'Reserved addresses' });
+  await hosts.getByRole('button', { name: 'Reserve an address' }).click();
+  await hosts.getByLabel('Name', { exact: true }).fill('printer');
+  await hosts.getByLabel('MAC addresses').fill(mac);
+  await hosts.getByLabel('IPv4 address').fill('10.10.10.77');
+  await openReview(page);
+  await apply(page);
+  await waitConfirmed(page);
+  await lab.verb('soon', '10', 'h30_port', 'lease');
+  expect(await address()).toContain('10.10.10.77/24');
+  expect(await lab.verb('h30', 'busybox nslookup printer 10.10.10.1 || true')).toContain(
+    '10.10.10.77',
+  );
+  await lab.verb('h30_port', 'off');
+});
+
 test('a viewer sees the matrix without controls', async ({ page }) => {
   await openSetup(page, 'network', 'viewer');
   await expect(cell(page, 'lan1', 10)).toHaveCount(0);

@@ -6,6 +6,7 @@ import { addressesOf } from '../form/addresses';
 import { list, text, type Section } from '../form/sections';
 import { followName, leaveNetwork } from '../wifi/wifi';
 import { forget, recall, remember } from './left';
+import { pool4, pool6 } from './services';
 
 /** Membership of a port: untagged or tagged. `*` marks the PVID. */
 export const members = ['', 'u*', 't', 'u', 't*'] as const;
@@ -150,13 +151,6 @@ function isIpv4Cidr(address: string): boolean {
 
 /** Prefix length of OpenWrt's lan, from a delegated or the local prefix. */
 const PREFIX6 = '60';
-const pool4 = { start: '100', limit: '150', leasetime: '12h' };
-/** Router advertisements, with additional addresses by DHCPv6. */
-const pool6 = {
-  ra: 'server',
-  dhcpv6: 'server',
-  ra_flags: ['managed-config', 'other-config'],
-};
 
 export function addVlan(draft: Draft, bridge: string, wanted: Wanted): void {
   const { vid, name, address, zone } = wanted;

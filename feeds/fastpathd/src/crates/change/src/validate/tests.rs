@@ -6,7 +6,10 @@ use crate::draft::Draft;
 use crate::sample::{edits, lab, named, packages};
 
 const MORE: &[(&str, &str)] = &[
-    ("dhcp", "config dhcp 'lan'\n\toption interface lan\nconfig host\n\toption ip 10.10.10.9\n"),
+    (
+        "dhcp",
+        "config dhcp lan\nconfig host\n\toption name a\n\toption ip 10.10.10.9\n",
+    ),
     ("system", "config system\n\toption hostname gateway\n"),
     ("rpcd", "config login\n\toption username root\n\toption password '$p$root'\n"),
     ("wireless", WIRELESS),
@@ -224,11 +227,60 @@ fn rules_that_block_an_address_are_valid() {
 }
 
 #[test]
+fn upstream_servers_are_those_of_dnsmasq() {
+    let servers =
+        |server: &str| judged(json!([add("dhcp", "dnsmasq", json!({"server": [server]}))]));
+    let (good, bad) = (
+        [
+            "9.9.9.9",
+            "9.9.9.9#5353",
+            "2620:fe::fe",
+            "fe80::1%eth0",
+            "9.9.9.9@wan",
+            "/lan/",
+            "/a.b/#",
+            "/a.b/c.d/192.0.2.1#54",
+            "//192.0.2.1",
+            "/*.a.b/192.0.2.1",
+        ],
+        [
+            "dns.example",
+            "9.9.9.9#0",
+            "9.9.9.9#70000",
+            "9.9.9.9#",
+            "/a b/192.0.2.1",
+            "/a.b",
+            "9.9.9.9@",
+            "9.9.9.9 8.8.8.8x",
+            "/a.b/c",
+        ],
+    );
+    for server in good {
+        assert_eq!(servers(server), [], "{server}");
+    }
+    for server in &bad {
+        assert_eq!(servers(server).len(), 1, "{server}");
+    }
+}
+
+#[test]
 fn reports_faults_of_hosts_names_and_logins() {
-    assert_eq!(code(add("dhcp", "host", json!({"ip": "10.10.10.9"}))), "duplicate");
+    assert_eq!(code(add("dhcp", "host", json!({"name": "b", "ip": "10.10.10.9"}))), "duplicate");
     assert_eq!(code(add("dhcp", "host", json!({"mac": "52:54"}))), "value");
+    assert_eq!(code(add("dhcp", "host", json!({"ip": "10.10.10.10"}))), "missing");
     assert_eq!(code(add("dhcp", "dhcp", json!({"interface": "dmz"}))), "unknown-interface");
     assert_eq!(code(set("dhcp", "lan", json!({"leasetime": "soon"}))), "value");
+    for (option, bad) in [("ra", "on"), ("dhcpv6", "1"), ("start", "0"), ("start", "255")] {
+        assert_eq!(code(set("dhcp", "lan", json!({option: bad}))), "value", "{option} {bad}");
+    }
+    assert_eq!(code(set("dhcp", "lan", json!({"limit": "0"}))), "value");
+    let off = json!({"start": "255", "ignore": "1", "ra": "hybrid", "dns": ["fd00::1"]});
+    assert_eq!(judged(json!([set("dhcp", "lan", off)])), []);
+    let name = |name: &str, ip: &str| add("dhcp", "domain", json!({"name": name, "ip": ip}));
+    assert_eq!(judged(json!([name("nas.lan", "10.10.10.5")])), []);
+    assert_eq!(judged(json!([name("nas", "fd00::5")])), []);
+    assert_eq!(code(name("n as!", "10.10.10.5")), "value");
+    assert_eq!(code(name("nas", "10.10.10")), "value");
     let system = router()["system"].sections[0].name.clone();
     for bad in ["-a", "a b", "a.b", "ü", "$(reboot)"] {
         assert_eq!(code(set("system", &system, json!({"hostname": bad}))), "value", "{bad}");

@@ -237,7 +237,9 @@ fn refresh_from(
     batches(file, |bytes| {
         batch.clear();
         ctnetlink::entries(bytes, &mut batch);
-        batch.iter().for_each(|entry| table.merge(entry, now, net));
+        for entry in &batch {
+            table.merge(entry, now, net);
+        }
         Ok(())
     })?;
     table.dump_end(now, true);
