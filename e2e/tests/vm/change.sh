@@ -53,7 +53,7 @@ test_an_unconfirmed_change_expires_and_is_rolled_back() {
     id=$(applied "$root" "$(guest 32)" '{"seconds": 60}')
     change "$root" revert "{\"id\": $id}" >/dev/null
     unchanged || fail "not as before"
-    soon 10 state_is "$root" "$id" reverted
+    state_is "$root" "$id" reverted || fail "it is not reverted"
     soon 60 gw '! ip link show br-lan.31 && ! ip link show br-lan.32'
 }
 
