@@ -22,8 +22,8 @@ pub enum Applied {
     Unchanged,
     /// Only the gate was replaced: blocks and offloaded flows are kept.
     Gate,
-    /// Only devices of the flowtable were changed, perhaps with the gate: flows over other devices
-    /// remain offloaded.
+    /// Only devices of the flowtable or paused hosts were changed, perhaps with the gate: flows
+    /// over other devices remain offloaded.
     Devices,
     /// The table was replaced: flows are offloaded again with their next packet.
     Replaced,

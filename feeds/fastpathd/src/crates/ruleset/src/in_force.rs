@@ -7,6 +7,7 @@ use config::Network;
 use serde_json::Value;
 
 use crate::block::{BlockElement, SETS};
+use crate::paused;
 use crate::plan::Plan;
 use crate::render::own;
 use crate::rules::{OWN, comments, is_gate};
@@ -25,6 +26,8 @@ pub struct InForce {
     pub table: u64,
     pub devices: BTreeSet<String>,
     pub own: BTreeSet<(String, String)>,
+    /// Sets of paused hosts and their elements.
+    pub paused: BTreeSet<(&'static str, String)>,
     /// `flags offload` is set; `None` if nft does not print the flags.
     pub hardware: Option<bool>,
     /// Comments of the rules by chain, in order; omits chains without rules.
@@ -61,6 +64,7 @@ impl InForce {
                 let counted = Counter { packets, bytes };
                 found.counters.insert(text(counter, "name").to_owned(), counted);
             }
+            found.paused.extend(object.get("set").map(paused::parse).unwrap_or_default());
             if let Some(own) = object.get("set").filter(|set| text(set, "name") == OWN) {
                 let elements = own.get("elem").and_then(Value::as_array);
                 found.own = elements.into_iter().flatten().filter_map(own_element).collect();
@@ -91,7 +95,11 @@ impl InForce {
             return Some(format!("its devices are {{ {have} }} instead of {{ {want} }}"));
         }
         let (have, want) = (&self.own, &own(plan));
-        (have != want).then(|| format!("the router's addresses are {have:?} instead of {want:?}"))
+        if have != want {
+            return Some(format!("the router's addresses are {have:?} instead of {want:?}"));
+        }
+        let (have, want) = (&self.paused, &paused::elements(plan));
+        (have != want).then(|| format!("the paused hosts are {have:?} instead of {want:?}"))
     }
 
     /// Returns the devices of the ingress chains. The kernel removes missing devices from them.

@@ -4,7 +4,7 @@
 //! [`plan()`] resolves [`Settings`] to the devices of this machine, [`render`] formats the [`Plan`]
 //! as an nft script, and [`apply`] runs the script in one transaction and verifies the result. With
 //! [`InspectionRules`], packets pass Suricata before their connection is offloaded. [`block`] and
-//! [`release`] change the blocked sources.
+//! [`release`] change the blocked sources. Packets of [`Paused`] hosts are dropped.
 
 mod apply;
 mod block;
@@ -17,6 +17,7 @@ mod in_force;
 mod inspection;
 mod marks;
 mod nft;
+mod paused;
 mod plan;
 mod policy;
 mod render;
@@ -30,7 +31,7 @@ pub use in_force::{Counter, InForce};
 pub use inspection::{InspectionRules, Queues};
 pub use marks::Marks;
 pub use nft::{Nft, NftCommand, NftError};
-pub use plan::{Candidate, Decision, Plan, PlanReason, Protection, plan};
+pub use plan::{Candidate, Decision, Paused, Plan, PlanReason, Protection, plan};
 pub use policy::{Policy, Segments};
 pub use render::{render, render_remove};
 pub use rules::{BY_CPU, IPSEC_SET, MISSED_SETS};

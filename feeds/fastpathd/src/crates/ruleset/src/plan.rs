@@ -51,6 +51,15 @@ pub struct Protection {
     pub blocks: Option<u32>,
 }
 
+/// Hosts whose packets are not forwarded.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Paused {
+    /// MAC addresses in lower case.
+    pub macs: BTreeSet<String>,
+    /// Addresses of these hosts.
+    pub addresses: BTreeSet<IpAddr>,
+}
+
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Plan {
     pub engine: Engine,
@@ -89,6 +98,8 @@ pub struct Plan {
     /// [`plan`].
     pub unread: bool,
     pub protection: Protection,
+    /// Paused hosts; `None` if no host can be paused. `None` after [`plan`].
+    pub paused: Option<Paused>,
     pub decisions: BTreeMap<String, Decision>,
 }
 
@@ -99,6 +110,7 @@ impl Plan {
             || self.passed().is_some()
             || self.protection.inspection.is_some()
             || self.protection.blocks.is_some()
+            || self.paused.is_some()
     }
 
     /// Returns the mark bits of connections that have passed the rules, by direction. `None` unless
@@ -210,6 +222,7 @@ pub fn plan(candidates: &[Candidate], settings: &Settings, protection: &Protecti
         packet_chains: Vec::new(),
         unread: false,
         protection: protection.clone(),
+        paused: None,
         decisions,
     }
 }

@@ -11,6 +11,7 @@ use std::fmt::Write;
 use crate::block::{BlockElement, SETS, element};
 use crate::in_force::InForce;
 use crate::inspection::InspectionRules;
+use crate::paused;
 use crate::plan::Plan;
 use crate::rules::{
     BY_CPU, Chain, ENDED_SETS, FLOWTABLE, GUARDS, IPSEC_SET, MISSED_SETS, OWN, PASSED_SETS,
@@ -39,6 +40,7 @@ pub fn render(plan: &Plan, blocks: &[BlockElement]) -> String {
             set(&mut text, name, kind, limit, blocks.collect());
         }
     }
+    text.push_str(&paused::sets(plan));
     if plan.protection.inspection.is_some() {
         for (name, kind) in SOURCE_SETS {
             text.push_str(&source_set(name, kind));
@@ -93,9 +95,9 @@ pub(crate) fn render_gate(inspection: &InspectionRules) -> String {
     replaced.concat()
 }
 
-/// Renders a script that changes the devices of the existing flowtable and the router's addresses
-/// behind them; flows over other devices remain offloaded. The kernel rejects flags that differ
-/// from the flowtable's.
+/// Renders a script that changes the devices of the existing flowtable, the router's addresses
+/// behind them, and the paused hosts; flows over other devices remain offloaded. The kernel rejects
+/// flags that differ from the flowtable's.
 pub(crate) fn render_devices(plan: &Plan, have: &InForce) -> String {
     let mut text = String::new();
     let guarded: BTreeSet<&str> = plan.guarded().map(|(device, _)| device).collect();
@@ -103,11 +105,13 @@ pub(crate) fn render_devices(plan: &Plan, have: &InForce) -> String {
     let add = plan.devices.difference(&have.devices);
     let take = have.devices.difference(&plan.devices);
     let [add, take] = [add, take].map(|found| found.map(String::as_str).collect::<BTreeSet<_>>());
+    let paused = paused::elements(plan);
     let changes = [
-        ("add", add, &guarded - &have_guarded, &own - &have.own),
-        ("delete", take, &have_guarded - &guarded, &have.own - &own),
+        ("add", add, &guarded - &have_guarded, &own - &have.own, &paused - &have.paused),
+        ("delete", take, &have_guarded - &guarded, &have.own - &own, &have.paused - &paused),
     ];
-    for (verb, listed, guarded, own) in changes {
+    for (verb, listed, guarded, own, hosts) in changes {
+        paused::change(&mut text, verb, &hosts);
         if !listed.is_empty() {
             let _ = writeln!(text, "{verb} flowtable inet fastpath ft {{");
             text.push_str(&flowtable("\t", listed, plan.hardware));

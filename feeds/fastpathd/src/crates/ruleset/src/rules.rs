@@ -9,6 +9,7 @@ use model::{Exclude, TrafficType};
 
 use crate::block::SETS;
 use crate::inspection::InspectionRules;
+use crate::paused;
 use crate::plan::Plan;
 
 mod ended;
@@ -62,7 +63,7 @@ pub(crate) struct Rule {
 }
 
 impl Rule {
-    fn new(text: impl Into<String>, comment: &str) -> Self {
+    pub(crate) fn new(text: impl Into<String>, comment: &str) -> Self {
         Self { text: text.into(), comment: format!("!fastpath: {comment}") }
     }
 }
@@ -95,6 +96,9 @@ pub(crate) fn counters(plan: &Plan) -> Vec<(&'static str, &'static str)> {
 /// Returns all chains in the order in which packets pass them.
 pub(crate) fn chains(plan: &Plan) -> Vec<Chain> {
     let mut chains = guard::chains(plan);
+    if plan.paused.is_some() {
+        chains.push(paused::chain());
+    }
     if plan.protection.blocks.is_some() {
         chains.push(blocks());
     }

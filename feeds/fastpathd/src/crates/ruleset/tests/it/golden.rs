@@ -15,6 +15,7 @@
 //! * `own`: the router's addresses as `DEVICE MAC…`;
 //! * `roaming`: addresses of roaming hosts;
 //! * `ipsec`, without entries: the kernel supports IPsec;
+//! * `paused`: MAC and IP addresses of paused hosts, perhaps none;
 //! * `blocks`: `limit N` and `SOURCE SECONDS LEFT COMMENT`;
 //! * `rules`: the whole script, or the reason why there is none;
 //! * `differences from FILE`, instead of `rules`: a diff against another file's script.
@@ -30,8 +31,8 @@ use std::path::{Path, PathBuf};
 use config::{Problem, parse_uci};
 use model::{Action, Gate, PacketChain, Spread};
 use ruleset::{
-    BlockElement, Candidate, ForeignRules, InspectionRules, Nft, NftCommand, Policy, Protection,
-    Queues, Segments, Settings, Surroundings, plan, render,
+    BlockElement, Candidate, ForeignRules, InspectionRules, Nft, NftCommand, Paused, Policy,
+    Protection, Queues, Segments, Settings, Surroundings, plan, render,
 };
 
 #[path = "../../../ips/tests/suricata/differences.rs"]
@@ -198,6 +199,16 @@ fn rules(golden: &Golden) -> String {
     plan.address(own.iter().map(|line| (line[0].to_owned(), words(&line[1..]))));
     let roaming = lines(golden, "roaming").unwrap_or_default();
     plan.roaming = roaming.iter().map(|words| words[0].parse().unwrap()).collect();
+    plan.paused = lines(golden, "paused").map(|words| {
+        let mut paused = Paused::default();
+        for word in words.concat() {
+            match word.parse() {
+                Ok(address) => drop(paused.addresses.insert(address)),
+                Err(_) => drop(paused.macs.insert(word.to_owned())),
+            }
+        }
+        paused
+    });
     plan.ipsec = golden.parts.contains_key("ipsec");
     render(&plan, &blocks)
 }

@@ -21,6 +21,7 @@ fn plan(engine: Engine, devices: &[&str]) -> Plan {
         roaming: BTreeSet::new(),
         ipsec: false,
         excludes: Vec::new(),
+        paused: None,
         protection: ruleset::Protection::default(),
         decisions: BTreeMap::new(),
     }

@@ -11,6 +11,7 @@ mod names;
 mod network;
 mod offload;
 mod passed;
+mod paused;
 
 use std::future::Future;
 use std::process::Command;
