@@ -4,6 +4,7 @@
 use std::net::{IpAddr, SocketAddr};
 
 use config::Network;
+use hashbrown::HashMap;
 use model::Connection;
 
 use crate::ends::{EndPair, View};
@@ -60,6 +61,20 @@ impl FlowTable {
         };
         let forwarded = self.flows.iter().filter(|flow| flow.forwarded());
         forwarded.filter(between).map(Flow::connection).collect()
+    }
+
+    /// Returns forwarded connections with an end that is `wanted` and not behind the WAN.
+    pub fn connections_with(&self, mut wanted: impl FnMut(IpAddr) -> bool) -> Vec<Connection> {
+        let mut known: HashMap<IpAddr, bool> = HashMap::new();
+        let with = |flow: &&Flow| {
+            let ends = [(flow.initiator, flow.orig.src), (flow.responder, flow.reply.src)];
+            ends.into_iter().any(|(side, address)| {
+                !self.sides.get(side).is_some_and(|side| side.outer)
+                    && *known.entry(address).or_insert_with(|| wanted(address))
+            })
+        };
+        let forwarded = self.flows.iter().filter(|flow| flow.forwarded());
+        forwarded.filter(with).map(Flow::connection).collect()
     }
 
     #[must_use]
