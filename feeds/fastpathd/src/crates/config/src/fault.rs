@@ -18,10 +18,15 @@ crate::coded! {
     TooLong { longest: usize } = "too-long", "is longer than {longest} bytes";
     NameCharacter { character: String } = "name-character",
         "contains {character}, which is not allowed in a name";
+    TooManyCharacters { longest: usize } = "too-many-characters",
+        "has more than {longest} characters";
+    NotTime = "not-a-time", "is not a time of day such as 21:00";
     NotFolder = "not-a-folder", "is not an absolute path of a folder";
     // The file and its sections. `why` is a message of the operating system, rpcd or UCI.
     Unreadable { why: String } = "unreadable", "{why}";
     NoSections = "no-sections", "there are no sections at all";
+    TooManySections { most: usize } = "too-many-sections",
+        "is one too many: there are at most {most}";
     NotSection = "not-a-section", "is not a section";
     NoType = "no-type", "has no type";
     UnknownType = "unknown-type", "has an unknown type, ignored";
@@ -34,6 +39,7 @@ crate::coded! {
     PrefixLength { longest: u8 } = "prefix-length",
         "has a prefix length that is not 0 to {longest}";
     HostBits { network: String } = "host-bits", "has host bits set; did you mean {network}?";
+    NotMac = "not-a-mac", "is not the MAC address of a device, such as 02:00:00:00:00:01";
     DeviceName = "device-name", "is not a device name";
     UnknownDevice { device: String } = "unknown-device", "there is no such device";
     VlanRange = "vlan-range", "is not a VLAN (1 to 4094)";
