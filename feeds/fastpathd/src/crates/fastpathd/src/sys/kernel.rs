@@ -14,6 +14,8 @@ use gateway::doctor::{Mark, Marks};
 use gateway::sys::kernel::{Facts, Machine, Readings, parse_offset};
 use rustix::time::{ClockId, clock_gettime};
 
+use crate::sys::clock;
+
 /// The doctor's report, which only root can read.
 const REPORT: &str = "/var/run/fastpath-doctor.json";
 const SETTINGS: &str = "/etc/config";
@@ -46,6 +48,8 @@ pub(crate) fn readings(leases: &Path, offset_s: i64) -> Readings {
         leases: text(leases),
         hosts: text("/etc/hosts"),
         offset_s,
+        tz: text("/etc/TZ"),
+        clock_is_set: Path::new("/dev/rtc0").exists() || clock::is_synchronised(),
         facts: Facts {
             accounting: switch("/proc/sys/net/netfilter/nf_conntrack_acct"),
             forwarding: switch("/proc/sys/net/ipv4/ip_forward"),

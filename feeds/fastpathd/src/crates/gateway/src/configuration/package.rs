@@ -16,6 +16,7 @@ pub(crate) struct Configuration {
     pub(crate) latency: latency::Settings,
     pub(crate) rules: rules::Settings,
     pub(crate) exports: Vec<crate::export::Settings>,
+    pub(crate) devices: crate::devices::settings::Settings,
 }
 
 impl Configuration {
@@ -29,6 +30,7 @@ impl Configuration {
             latency: latency::Settings::read(&mut package),
             rules: rules::Settings::read(&mut package),
             exports: crate::export::Settings::read(&mut package),
+            devices: crate::devices::settings::Settings::read(&mut package),
         };
         // Only the doctor uses these sections; reading them avoids a warning about an unknown type.
         let _ = Acceptance::read(&mut package);

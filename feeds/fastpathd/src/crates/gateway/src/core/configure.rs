@@ -38,6 +38,7 @@ impl Core {
         let rules = self.rules.configure(&configuration.rules, inspection, self.now.unix_ms);
         effects.extend(rules.map(Effect::from));
         effects.extend(self.configure_export(&configuration.exports));
+        self.devices.configure(&configuration.devices, self.network.topology());
         effects.extend(self.replan());
         effects
     }

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! Builds the answer of `devices`.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::net::IpAddr;
 
 use flows::{HostBytes, Network, Now, OpenHost};
+use ruleset::Paused;
 use serde::Serialize;
 use topology::Mac;
 
+use super::settings::{DeviceSettings, Pause};
 use super::{Device, State, is_random};
 use crate::network::view::NetworkView;
 
@@ -24,6 +26,11 @@ struct DeviceView {
     mac: Mac,
     random: bool,
     name: String,
+    known: bool,
+    kind: &'static str,
+    group: String,
+    paused: &'static str,
+    until_ms: u64,
     addresses: Vec<IpAddr>,
     device: String,
     vlan: u16,
@@ -56,7 +63,14 @@ impl From<HostBytes> for BytesView {
 }
 
 impl State {
-    pub(crate) fn view(&self, open: &[OpenHost], network: &NetworkView, now: Now) -> DevicesAnswer {
+    /// `in_force` are the rules in force; a device that they do not drop is not paused.
+    pub(crate) fn view(
+        &self,
+        open: &[OpenHost],
+        network: &NetworkView,
+        in_force: Option<&Paused>,
+        now: Now,
+    ) -> DevicesAnswer {
         let mut by_mac: HashMap<Mac, Vec<&OpenHost>> = HashMap::new();
         for host in open {
             let station = network.topology().station_of(host.address).map(|(mac, _)| mac);
@@ -64,7 +78,15 @@ impl State {
                 by_mac.entry(mac).or_default().push(host);
             }
         }
-        let view = |(mac, device): (&Mac, &Device)| {
+        let empty = (Device::new(now), DeviceSettings::default());
+        let view = |mac: &Mac| {
+            let seen = self.devices.get(mac);
+            let device = seen.unwrap_or(&empty.0);
+            let settings = self.pauses.settings.devices.get(mac).unwrap_or(&empty.1);
+            let dropped =
+                |_: &&Pause| in_force.is_some_and(|it| it.macs.contains(&mac.to_string()));
+            let pause = self.pauses.paused.get(mac).filter(dropped);
+            let named = Some(settings.name.as_str()).filter(|name| !name.is_empty());
             let hosts = by_mac.get(mac).map_or(&[][..], Vec::as_slice);
             let sum = |of: fn(&OpenHost) -> u64| hosts.iter().map(|host| of(host)).sum();
             let side = device.addresses.last().and_then(|at| network.side(*at, None));
@@ -73,12 +95,17 @@ impl State {
             DeviceView {
                 mac: *mac,
                 random: is_random(*mac),
-                name: device.name(*mac, network).unwrap_or_default().to_owned(),
+                name: named.or(device.name(*mac, network)).unwrap_or_default().to_owned(),
+                known: settings.known,
+                kind: settings.kind,
+                group: settings.group.clone(),
+                paused: pause.map_or("", |pause| pause.name()),
+                until_ms: pause.map_or(0, |_| self.pauses.end_ms(*mac)),
                 addresses: device.addresses.clone(),
                 device: on.to_string(),
                 vlan,
                 port: port.to_string(),
-                learned_ms: now.unix_ms_at(device.learned),
+                learned_ms: seen.map_or(0, |device| now.unix_ms_at(device.learned)),
                 seen_ms: device.seen.map_or(0, |seen| now.unix_ms_at(seen)),
                 flows: sum(|host| host.flows),
                 offloaded: sum(|host| host.offloaded),
@@ -87,12 +114,12 @@ impl State {
                 bytes: device.bytes.into(),
             }
         };
-        let mut devices: Vec<DeviceView> = self.devices.iter().map(view).collect();
-        config::sort::by_key(&mut devices, |device| device.mac);
+        let sections = self.pauses.settings.devices.keys().filter(|mac| self.is_known(**mac));
+        let macs: BTreeSet<&Mac> = self.devices.keys().chain(sections).collect();
         DevicesAnswer {
             since_ms: now.unix_ms_at(self.since),
             now_ms: now.unix_ms,
-            devices,
+            devices: macs.into_iter().map(view).collect(),
             others: self.others.into(),
         }
     }

@@ -9,8 +9,12 @@ use topology::{Mac, NeighbourState};
 
 use crate::network::stations::forwards_to;
 use crate::network::view::NetworkView;
+use pause::Pauses;
 
 pub(crate) mod answer;
+mod pause;
+pub(crate) mod settings;
+mod zone;
 
 /// Maximum devices. Any host can invent MACs; a further device with traffic replaces the one that
 /// matters least.
@@ -39,12 +43,20 @@ pub(crate) struct State {
     since: Now,
     /// How many devices may be replaced in this second.
     replaceable: usize,
+    pauses: Pauses,
 }
 
 impl State {
     pub(crate) fn new(now: Now) -> Self {
         let (devices, owners) = (HashMap::new(), HashMap::new());
-        Self { devices, owners, others: HostBytes::default(), since: now, replaceable: 0 }
+        Self {
+            devices,
+            owners,
+            others: HostBytes::default(),
+            since: now,
+            replaceable: 0,
+            pauses: Pauses::default(),
+        }
     }
 
     /// Learns from neighbours and bridges, and adds forwarded bytes. Called once a second.
@@ -104,15 +116,11 @@ impl State {
                     return;
                 }
                 self.replaceable -= 1;
-                self.replace(network);
+                if !self.replace(network) {
+                    return;
+                }
             }
-            let device = Device {
-                addresses: Vec::new(),
-                learned: now,
-                seen: None,
-                bytes: HostBytes::default(),
-            };
-            self.devices.insert(mac, device);
+            self.devices.insert(mac, Device::new(now));
         }
         if let Some(before) = self.owners.insert(address, mac)
             && before != mac
@@ -132,23 +140,33 @@ impl State {
     }
 
     /// Removes a device without a name, with a random MAC, or that was not seen for the longest
-    /// time, in this order. Its bytes are kept.
-    fn replace(&mut self, network: &NetworkView) {
+    /// time, in this order. Its bytes are kept. Returns false if all devices have a section.
+    fn replace(&mut self, network: &NetworkView) -> bool {
         let rank = |(mac, device): (&Mac, &Device)| {
             let named = device.name(*mac, network).is_some();
             (named, !is_random(*mac), device.seen.map(|now| now.mono), *mac)
         };
-        let Some((.., mac)) = self.devices.iter().map(rank).min() else { return };
+        let without = self.devices.iter().filter(|(mac, _)| !self.is_known(**mac));
+        let Some((.., mac)) = without.map(rank).min() else { return false };
         if let Some(device) = self.devices.remove(&mac) {
             self.others.add(device.bytes);
             for address in device.addresses {
                 self.owners.remove(&address);
             }
         }
+        true
+    }
+
+    fn is_known(&self, mac: Mac) -> bool {
+        self.pauses.settings.devices.get(&mac).is_some_and(|settings| settings.known)
     }
 }
 
 impl Device {
+    fn new(learned: Now) -> Self {
+        Self { addresses: Vec::new(), learned, seen: None, bytes: HostBytes::default() }
+    }
+
     /// Returns the name in the lease of its MAC, or that of its last address with a name.
     fn name<'a>(&self, mac: Mac, network: &'a NetworkView) -> Option<&'a str> {
         let of_address = || self.addresses.iter().rev().find_map(|at| network.name(*at));

@@ -59,7 +59,7 @@ fn grown(all: &[(&str, HostBytes)]) -> HostGrowth {
 }
 
 fn view(state: &State, network: &NetworkView, second: u64) -> Value {
-    serde_json::to_value(state.view(&[], network, at(second))).unwrap()
+    serde_json::to_value(state.view(&[], network, None, at(second))).unwrap()
 }
 
 #[test]

@@ -48,6 +48,10 @@ pub struct Readings {
     pub hosts: String,
     /// Seconds that local time is ahead of UTC.
     pub offset_s: i64,
+    /// Time zone of POSIX; empty if the system has none.
+    pub tz: String,
+    /// The kernel calls the clock synchronised, or the machine has a real-time clock.
+    pub clock_is_set: bool,
     pub facts: Facts,
     /// Names of devices and their IPv6 MTUs.
     pub mtu6: Vec<(String, u32)>,

@@ -100,6 +100,7 @@ impl Core {
         } else if self.conntrack.swept(self.cpu_time) {
             self.offload.ebpf_mut().dump_ended();
             effects.extend(self.step());
+            effects.extend(self.end_paused());
         }
         effects
     }

@@ -14,9 +14,8 @@ use crate::effect::Effect as AnyEffect;
 impl Core {
     /// Makes a new plan. Returns a job if the plan in force has to change.
     pub(crate) fn replan(&mut self) -> Vec<AnyEffect> {
-        let (Some((settings, source)), true) =
-            (self.configuration.effective(), self.network.is_known())
-        else {
+        let known = self.network.is_known() && self.devices.pauses_known();
+        let (Some((settings, source)), true) = (self.configuration.effective(), known) else {
             return Vec::new();
         };
         // Instruct Suricata first: this sets the number of queues, which the rules need.
@@ -41,6 +40,7 @@ impl Core {
         plan.packet_chains = self.offload.packet_chains(&plan, topology);
         plan.unread = plan.engine != Engine::Off && self.offload.rules_unread();
         plan.ipsec = self.sys.machine().ipsec;
+        plan.paused = self.devices.paused().cloned();
         address(&mut plan, topology);
         if plan.has_flowtable() {
             plan.roaming.clone_from(self.network.roaming());

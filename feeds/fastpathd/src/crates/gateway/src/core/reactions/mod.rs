@@ -11,4 +11,5 @@ mod inspection;
 mod latency;
 mod machine;
 mod network;
+mod pause;
 mod table;

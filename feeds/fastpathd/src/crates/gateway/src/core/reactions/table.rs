@@ -37,9 +37,15 @@ impl Core {
     }
 
     pub(crate) fn applied(&mut self, result: Result<Applied, JobFailure>) -> Vec<AnyEffect> {
+        let before = self.paused_in_force().cloned();
         let (next, is_restored) = self.offload.applied(result, self.now);
         self.engine_changed();
         let mut effects = self.answer_when_settled(next);
+        effects.extend(self.end_paused());
+        // The flowtable may have flows that are not listed.
+        if self.paused_in_force() != before.as_ref() && self.conntrack.flows().unlisted() > 0 {
+            effects.extend(self.offload.revoke(self.conntrack.flows(), self.now).map(Into::into));
+        }
         if is_restored {
             // Flows may have passed the changed rules.
             effects.extend(self.revoke(RevocationReason::Rules));

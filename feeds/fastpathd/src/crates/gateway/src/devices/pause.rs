@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! Which devices are paused now, and the addresses that the rules drop for them.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::net::IpAddr;
+
+use flows::Now;
+use ruleset::Paused;
+use topology::{Mac, NeighbourState, Topology};
+
+use super::State;
+use super::settings::{Clock, Pause, Settings};
+use super::zone::Zone;
+use crate::network::stations::forwards_to;
+
+/// Local time and state of the clock, as read once a second.
+/// Maximum addresses of a paused device in the rules.
+const MAX_ADDRESSES: usize = 64;
+
+#[derive(Debug, Default)]
+pub(super) struct Pauses {
+    pub(super) settings: Settings,
+    /// As read once a second; `None` before the first reading.
+    clock: Option<Clock>,
+    pub(super) paused: BTreeMap<Mac, Pause>,
+    /// Devices whose packets the rules have to drop; `None` without sections.
+    rules: Option<Paused>,
+}
+
+impl Pauses {
+    /// Returns when a pause ends in Unix ms; 0: unknown, or it does not end by itself.
+    pub(super) fn end_ms(&self, mac: Mac) -> u64 {
+        let end = self.clock.and_then(|clock| self.settings.end(mac, &clock));
+        end.and_then(|end| u64::try_from(end).ok()).map_or(0, |end| end * 1000)
+    }
+}
+
+impl State {
+    pub(crate) fn configure(&mut self, settings: &Settings, topology: &Topology) {
+        self.pauses.settings = settings.clone();
+        self.judge(topology);
+    }
+
+    /// Sets the clock. `offset_s` is the offset of local time if `tz` has no zone.
+    pub(crate) fn clock(
+        &mut self,
+        (tz, offset_s): (&str, i64),
+        is_set: bool,
+        topology: &Topology,
+        now: Now,
+    ) {
+        let zone = Zone::parse(tz).unwrap_or(Zone::fixed(offset_s));
+        // The kernel calls a clock unset again after hours without a time server, or when a program
+        // sets it.
+        let is_set = is_set || self.pauses.clock.is_some_and(|clock| clock.is_set);
+        let unix = i64::try_from(now.unix_ms / 1000).unwrap_or(i64::MAX);
+        self.pauses.clock = Some(Clock { unix, zone, is_set });
+        self.judge(topology);
+    }
+
+    /// Returns false while it is unknown which devices are paused.
+    pub(crate) fn pauses_known(&self) -> bool {
+        self.pauses.clock.is_some() || self.pauses.settings.devices.is_empty()
+    }
+
+    /// Returns the devices whose packets the rules have to drop; `None` without sections, so that
+    /// the first pause does not need another table.
+    pub(crate) fn paused(&self) -> Option<&Paused> {
+        self.pauses.rules.as_ref()
+    }
+
+    fn judge(&mut self, topology: &Topology) {
+        let Some(clock) = &self.pauses.clock else { return };
+        let settings = &self.pauses.settings;
+        let paused = settings.paused(clock);
+        let rules = Paused {
+            macs: paused.keys().map(Mac::to_string).collect(),
+            addresses: self.addresses(&paused, topology),
+        };
+        self.pauses.rules = (!settings.devices.is_empty()).then_some(rules);
+        self.pauses.paused = paused;
+    }
+
+    /// Returns the addresses of these devices: those of neighbours, and the last ones of devices
+    /// whose neighbour has expired.
+    fn addresses(&self, of: &BTreeMap<Mac, Pause>, topology: &Topology) -> BTreeSet<IpAddr> {
+        let mut owners: BTreeMap<IpAddr, Mac> = BTreeMap::new();
+        let neighbours = topology.neighbours().filter(|_| !of.is_empty());
+        for neighbour in neighbours.filter(|one| one.state == NeighbourState::Valid) {
+            let Some(mac) = neighbour.mac else { continue };
+            let owner = owners.entry(neighbour.address).or_insert(mac);
+            // Another device on another link.
+            if of.contains_key(owner) {
+                *owner = mac;
+            }
+        }
+        for (address, mac) in &self.owners {
+            owners.entry(*address).or_insert(*mac);
+        }
+        let mut counts: BTreeMap<Mac, usize> = BTreeMap::new();
+        let mut chosen = |address: IpAddr, mac: Mac| {
+            let is_its = of.contains_key(&mac) && forwards_to(address);
+            let count = counts.entry(mac).or_default();
+            *count += usize::from(is_its && !topology.is_local(address));
+            is_its && !topology.is_local(address) && *count <= MAX_ADDRESSES
+        };
+        owners
+            .into_iter()
+            .filter_map(|(address, mac)| chosen(address, mac).then_some(address))
+            .collect()
+    }
+}
