@@ -212,6 +212,12 @@ pub(crate) fn devices(answer: &Value) -> String {
             0 => "not yet".to_owned(),
             seen => duration((now - seen) / 1000),
         };
+        let paused = match (text(device, "paused"), number(device, "until_ms")) {
+            (why, 0) => why.to_owned(),
+            (why, until) => {
+                format!("{why}, {} left", duration(until.saturating_sub(now) / 1000))
+            }
+        };
         vec![
             text(device, "mac").to_owned(),
             text(device, "name").to_owned(),
@@ -219,13 +225,15 @@ pub(crate) fn devices(answer: &Value) -> String {
             text(device, "port").to_owned(),
             number(device, "vlan").to_string(),
             seen,
+            paused,
             rate(number(device, "up_bps")),
             rate(number(device, "down_bps")),
             size(number(device, "up_bytes")),
             size(number(device, "down_bytes")),
         ]
     });
-    let mut out = table("MAC|NAME|ADDRESSES|PORT|>VLAN|>SEEN|>UP|>DOWN|>SENT|>RECEIVED", rows);
+    let mut out =
+        table("MAC|NAME|ADDRESSES|PORT|>VLAN|>SEEN|PAUSED|>UP|>DOWN|>SENT|>RECEIVED", rows);
     let others = &answer["others"];
     let _ = writeln!(
         out,

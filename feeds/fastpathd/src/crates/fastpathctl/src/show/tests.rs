@@ -112,6 +112,16 @@ fn devices_show_when_they_were_seen() {
 }
 
 #[test]
+fn devices_show_why_and_how_long_they_are_paused() {
+    let shown = |paused: &str, until_ms: u64| {
+        devices(&json!({"now_ms": 70_000, "devices": [{"paused": paused, "until_ms": until_ms}]}))
+    };
+    assert!(shown("always", 0).contains("  always  "), "{}", shown("always", 0));
+    let bedtime = shown("schedule", 130_000);
+    assert!(bedtime.contains("  schedule, 1m00s left  "), "{bedtime}");
+}
+
+#[test]
 fn formats_an_empty_answer_without_a_panic() {
     for show in [status, flows, flow, top, devices, topology, engine] {
         show(&json!({}));
