@@ -4,25 +4,10 @@
 
 # shellcheck source=e2e/tests/vm/lib/changes.sh
 . "$VM/lib/changes.sh"
+# shellcheck source=e2e/tests/vm/lib/clock.sh
+. "$VM/lib/clock.sh"
 
 YEAR=31536000
-
-# jump SECONDS: changes the gateway's clock until the end of the test.
-jump() {
-    at_the_end right_clock
-    # shellcheck disable=SC2016 # expanded on the gateway
-    gw 'read -r up _ </proc/uptime; now=$(date +%s)
-        [ -e /run/e2e/clock ] || echo $((now - ${up%.*})) >/run/e2e/clock
-        busybox date -s @$((now + '"$1"')) >/dev/null'
-}
-# shellcheck disable=SC2016 # expanded on the gateway
-right_clock() {
-    gw '[ ! -e /run/e2e/clock ] || {
-        read -r up _ </proc/uptime
-        busybox date -s @$(($(cat /run/e2e/clock) + ${up%.*})) >/dev/null
-        rm /run/e2e/clock
-    }'
-}
 
 left_s() { change "$ROOT" pending '{}' | jq -r '.pending.left_s // "nothing waits"'; }
 

@@ -1,6 +1,6 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Two offloaded flows of h10: a change stops or diverts one, and the other loses no packet.
+# Two offloaded flows: a change stops or diverts one of h10, and the other loses no packet.
 
 # Datagrams per second sent by `numbers`, the maximum that may pass after a change.
 RATE=25
@@ -77,11 +77,12 @@ on_the_fast_path() { on_path "${ENGINE%%-*}" --proto udp --text ":$1"; }
 # Additional command that cleans up after the test.
 AFTERWARDS=:
 
-# Destinations of the flow that the change affects and of the other flow.
+# Destinations of the flow that the change affects and of the other flow, and the host of that one.
 REVOKED_TO=$ISP_4
 OTHER_TO=$H20_4
+OTHER_HOST=h10
 
-# carried ENGINE [LINES]: offloads two flows of h10: REVOKED, the port of the flow that the change
+# carried ENGINE [LINES]: offloads two flows: REVOKED, the port of the flow of h10 that the change
 # affects, and OTHER.
 carried() {
     ENGINE=$1
@@ -107,7 +108,7 @@ END
     counters h10 "udp dport $REVOKED counter"
     peers rm -f /tmp/e2e/enough
     begin h10 revoked "/tmp/e2e/numbers $REVOKED_TO $REVOKED"
-    begin h10 other "/tmp/e2e/numbers $OTHER_TO $OTHER"
+    begin $OTHER_HOST other "/tmp/e2e/numbers $OTHER_TO $OTHER"
     soon 15 on_the_fast_path "$REVOKED"
     soon 15 on_the_fast_path "$OTHER"
     # The stack's counters must confirm the reported path.
