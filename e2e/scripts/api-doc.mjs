@@ -38,6 +38,7 @@ const order = [
 const plugins = {
   access: ['begin', 'login', 'hash'],
   change: ['get', 'check', 'apply', 'confirm', 'revert', 'pending', 'list', 'undo'],
+  device: ['set', 'pause', 'resume', 'forget'],
   doctor: ['run', 'last', 'fix', 'pmtu', 'ppe'],
   wireless: ['status'],
 };

@@ -131,6 +131,7 @@ container set
 log write
 fastpath.access login
 fastpath.change apply confirm rollback get check
+fastpath.device set pause resume forget
 fastpath.wireless scan"
 
 # @core

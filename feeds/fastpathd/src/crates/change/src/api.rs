@@ -346,11 +346,11 @@ fn id(call: &Call) -> Result<u64, Refusal> {
     call.number("id")?.ok_or_else(|| missing("id"))
 }
 
-fn missing(argument: &'static str) -> Refusal {
+pub(crate) fn missing(argument: &'static str) -> Refusal {
     Refusal::new("argument", CallReason::Missing { argument }).with("argument", json!(argument))
 }
 
-fn invalid(argument: &'static str, value: &Value) -> Refusal {
+pub(crate) fn invalid(argument: &'static str, value: &Value) -> Refusal {
     let shown = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
     let refusal = Refusal::new("argument", CallReason::value(argument, &shown));
     refusal.with("argument", json!(argument))

@@ -6,6 +6,8 @@
 //! The old state is on the medium first, so it is also restored after a power cut. A confirmed
 //! change is recorded and can be undone ([`inverse`]).
 //!
+//! The object `fastpath.device` ([`DEVICE`]) writes sections of devices without a confirmation.
+//!
 //! `uci`, `caller`, `store` and `administrator` access the router. `api` and `transaction` combine
 //! them with the other modules, which have no I/O.
 
@@ -13,6 +15,7 @@ mod administrator;
 mod api;
 mod caller;
 mod cuts;
+mod device;
 mod diff;
 mod disk;
 mod draft;
@@ -46,6 +49,7 @@ pub use ::uci::{Options, Package, Packages, Section, Setting};
 pub use api::{OBJECT, apply};
 pub use caller::LOCAL;
 pub use config::secret::MASK;
+pub use device::OBJECT as DEVICE;
 pub use draft::{Draft, DraftError, Pair};
 pub use edit::{CONFIGS, Edit, EditError, Op, read_edits};
 pub use reason::ChangeReason;

@@ -28,6 +28,10 @@ config::coded! {
         Cuts { cut: String } = "cuts", "{cut}; to apply it all the same, set cut_ok";
         Exposes { opening: String, zone: String } = "exposes",
             "{opening}; to apply it all the same, name the zone '{zone}' (accept_exposure)";
+        // Devices.
+        NoGroup { group: String } = "no-group", "no device is in the group '{group}'";
+        DevicesFull = "devices-full",
+            "/etc/config/fastpath has as many devices as it can have; forget one first";
         // The pending change.
         Busy = "busy",
             "another call is changing the configuration; try again in a moment";

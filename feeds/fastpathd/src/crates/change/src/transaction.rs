@@ -17,7 +17,7 @@ use crate::log;
 use crate::reason::ChangeReason;
 use crate::record::{Head, Pending, Record, Running, State};
 use crate::store::{Lock, Store, StoreError};
-use crate::uci::Uci;
+use crate::uci::{Uci, is_rpcd_pending};
 use crate::zone_pairs::zone_pairs;
 
 /// Maximum number of polls until the daemon uses a new configuration, and their interval.
@@ -64,6 +64,17 @@ pub(crate) struct Waiting {
     pub(crate) left_ms: u64,
 }
 
+impl Waiting {
+    fn refusal(self) -> Refusal {
+        let Head { id, at_ms, user, .. } = self.pending.head;
+        let left_s = self.left_ms.div_ceil(1000);
+        let reason = ChangeReason::Pending { user: user.clone(), left_s };
+        let refusal = Refusal::new("pending", reason).with("id", json!(id));
+        let refusal = refusal.with("user", json!(user)).with("since_ms", json!(at_ms));
+        refusal.with("left_s", json!(left_s))
+    }
+}
+
 /// Access to changes. Holds the lock.
 pub(crate) struct Changes<'a> {
     pub(crate) bus: &'a Bus,
@@ -101,13 +112,17 @@ impl<'a> Changes<'a> {
 
     /// Refuses while a change is pending. The refusal includes its user and remaining time.
     pub(crate) async fn refuse_if_pending(&self) -> Result<(), Refusal> {
-        let Some(Waiting { pending, left_ms, .. }) = self.waiting().await? else { return Ok(()) };
-        let Head { id, at_ms, user, .. } = pending.head;
-        let left_s = left_ms.div_ceil(1000);
-        let reason = ChangeReason::Pending { user: user.clone(), left_s };
-        let refusal = Refusal::new("pending", reason).with("id", json!(id));
-        let refusal = refusal.with("user", json!(user)).with("since_ms", json!(at_ms));
-        Err(refusal.with("left_s", json!(left_s)))
+        self.waiting().await?.map_or(Ok(()), |waiting| Err(waiting.refusal()))
+    }
+
+    /// Refuses while a pending change could roll back this file. rpcd does not say which files a
+    /// change of others has.
+    pub(crate) async fn refuse_if_pending_on(&self, config: &str) -> Result<(), Refusal> {
+        match self.waiting().await? {
+            Some(waiting) if waiting.pending.files.contains_key(config) => Err(waiting.refusal()),
+            None if is_rpcd_pending(self.bus).await => Err(pending_elsewhere()),
+            Some(_) | None => Ok(()),
+        }
     }
 
     /// Applies a change after storing the old state.
@@ -351,7 +366,7 @@ impl<'a> Changes<'a> {
     }
 
     /// Sends procd the event that rpcd sends after writing a file.
-    async fn notify(&self, config: &str) {
+    pub(crate) async fn notify(&self, config: &str) {
         let data = json!({"package": config});
         let event = map([("type", json!("config.change")), ("data", data)]);
         let _ = self.bus.call("service", "event", &event).await;
@@ -361,11 +376,13 @@ impl<'a> Changes<'a> {
 fn not_applied(error: &BusError) -> Refusal {
     match error.status() {
         // rpcd has one pending change for all clients.
-        Status::PermissionDenied => {
-            Refusal::new("pending", ChangeReason::PendingElsewhere).with("user", Value::Null)
-        }
+        Status::PermissionDenied => pending_elsewhere(),
         _ => Refusal::new("failed", ChangeReason::Apply { said: error.to_string() }),
     }
+}
+
+fn pending_elsewhere() -> Refusal {
+    Refusal::new("pending", ChangeReason::PendingElsewhere).with("user", Value::Null)
 }
 
 fn gone(id: u64, state: State) -> Refusal {

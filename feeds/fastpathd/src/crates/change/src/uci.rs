@@ -33,12 +33,16 @@ impl Broken {
             return Err(Refusal::new("failed", unread));
         }
         let text = crate::store().config(&config)?.unwrap_or_default();
-        let Err(error) = config::parse_uci(&text) else {
-            return Ok(Self { config, line: 0, cause: unread.cause() });
-        };
-        let inner = Cause::from(error);
+        Ok(match config::parse_uci(&text) {
+            Ok(_) => Self { config, line: 0, cause: unread.cause() },
+            Err(error) => Self::at(&config, error),
+        })
+    }
+
+    pub(crate) fn at(config: &str, error: ::uci::ParseError) -> Self {
+        let (config, inner) = (config.to_owned(), Cause::from(error));
         let broken = ChangeReason::Broken { config: config.clone(), said: inner.text.clone() };
-        Ok(Self { config, line: error.line, cause: broken.cause().around(inner) })
+        Self { config, line: error.line, cause: broken.cause().around(inner) }
     }
 
     /// Returns whether a change of these files makes a service read the file. An interface that
@@ -212,6 +216,13 @@ impl Uci {
     pub(crate) async fn close(self) {
         self.0.close().await;
     }
+}
+
+/// Returns whether rpcd waits for the confirmation of an apply. Confirming it with a session that
+/// does not exist has no effect.
+pub(crate) async fn is_rpcd_pending(bus: &Bus) -> bool {
+    let confirmed = Uci::of(bus, "none").confirm().await;
+    confirmed.is_err_and(|error| error.status() == Status::PermissionDenied)
 }
 
 #[cfg(test)]

@@ -8,6 +8,7 @@ use std::process::ExitCode;
 static OBJECTS: &[&plugin::Object] = &[
     &access::OBJECT,
     &change::OBJECT,
+    &change::DEVICE,
     &doctor::OBJECT,
     &fastpath_config::OBJECT,
     &wireless::OBJECT,

@@ -47,7 +47,7 @@ pub(super) fn is_address(text: &str) -> bool {
 }
 
 /// Returns whether a text has the format `52:54:00:01:02:03`.
-pub(super) fn is_mac(text: &str) -> bool {
+pub(crate) fn is_mac(text: &str) -> bool {
     let parts: Vec<&str> = text.split(':').collect();
     parts.len() == 6
         && parts.iter().all(|part| part.len() == 2 && part.bytes().all(|c| c.is_ascii_hexdigit()))

@@ -25,6 +25,7 @@ use crate::draft::Draft;
 use crate::problem::{Problem, texts};
 use ::uci::{Packages, Section};
 
+pub(crate) use common::is_mac;
 pub(crate) use daemon::Daemon;
 pub(crate) use fw4::Firewall;
 pub(crate) use interface::networks;

@@ -5,5 +5,6 @@
 #[path = "../../../plugin/tests/bus/mod.rs"]
 mod bus;
 mod change;
+mod device;
 mod refusals;
 mod router;

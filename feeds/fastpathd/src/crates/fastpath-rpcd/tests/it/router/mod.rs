@@ -73,6 +73,12 @@ impl Router {
         self.ask("fastpath.change", method, &args)
     }
 
+    /// Calls a method of `fastpath.device` in the session of a web user.
+    pub(crate) fn device(&self, user: &str, method: &str, mut args: Value) -> Value {
+        args[SESSION] = json!(user);
+        self.ask("fastpath.device", method, &args)
+    }
+
     pub(crate) fn config(&self, config: &str) -> Value {
         self.ask("fastpath.config", "get", &json!({"config": config}))
     }
@@ -98,6 +104,13 @@ impl Router {
         let values = values.as_object().cloned().unwrap_or_default();
         let place = (config.to_owned(), section.to_owned());
         self.rpcd().staged.entry(SHELL.to_owned()).or_default().insert(place, values);
+    }
+
+    /// Has rpcd wait for the confirmation of another client's change of this file.
+    pub(crate) fn apply_elsewhere(&self, config: &str) {
+        let old = std::fs::read(self.path(config)).unwrap();
+        let files = BTreeMap::from([(config.to_owned(), old)]);
+        self.rpcd().applied = Some(("elsewhere".to_owned(), files));
     }
 
     pub(crate) fn sessions(&self) -> usize {
@@ -179,8 +192,11 @@ impl Rpcd {
             }
             "apply" => self.apply(session),
             "confirm" | "rollback" => {
-                let (by, files) = self.applied.take().ok_or(Status::NoData)?;
-                assert_eq!(by, session, "rpcd requires the session that applied");
+                let (by, _) = self.applied.as_ref().ok_or(Status::NoData)?;
+                if by != session {
+                    return Err(Status::PermissionDenied);
+                }
+                let (_, files) = self.applied.take().ok_or(Status::NoData)?;
                 if method == "rollback" {
                     for (config, old) in files {
                         std::fs::write(self.config.join(config), old).unwrap();
