@@ -30,6 +30,7 @@ fastpathd " ] || fail "more than the daemon: $(cat /tmp/programs)"
 config network
 config firewall
 config sqm
+config dhcp
 command rpcd /usr/libexec/fastpath/session-login.sh" ] ||
         fail "triggers: $(cat /run/triggers/fastpathd)"
 }
@@ -166,7 +167,7 @@ test_a_changed_configuration_sends_a_signal() {
     [ "$(daemon_pid)" = "$before" ] || fail "restarted"
     "$DAEMON" reload 2>/dev/null
     never signalled_again || fail "a signal for nothing"
-    for package in network firewall sqm; do
+    for package in network firewall sqm dhcp; do
         : >/tmp/programs
         echo "# changed" >>"/etc/config/$package"
         sh /usr/libexec/lab/config_change "$package"

@@ -172,7 +172,7 @@ reload() {
             network | wireless)
                 concerned="$concerned network firewall dnsmasq packet_steering fastpathd " ;;
             firewall) concerned="$concerned firewall packet_steering fastpathd " ;;
-            dhcp) concerned="$concerned dnsmasq " ;;
+            dhcp) concerned="$concerned dnsmasq fastpathd " ;;
             *) echo "no service is known for $config" >&2; return 1 ;;
         esac
     done

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! Parts of UCI that the daemon may read: all of `fastpath`, and some sections and options of
-//! `firewall`, `network` and `sqm`.
+//! `dhcp`, `firewall`, `network` and `sqm`.
 
 use plugin::Map;
 use serde_json::Value;
@@ -39,6 +39,7 @@ pub(crate) fn readable(config: &str) -> Option<Keep> {
         ])),
         // Reveals whether SQM already shapes the WAN.
         "sqm" => Some(Keep::Sections(&[("queue", Named(&["enabled", "interface"]))])),
+        "dhcp" => Some(Keep::Sections(&[("host", Named(&["mac", "name"]))])),
         "network" => Some(Keep::Sections(&[("globals", Named(&["packet_steering"]))])),
         _ => None,
     }

@@ -6,10 +6,7 @@ use crate::draft::Draft;
 use crate::sample::{edits, lab, named, packages};
 
 const MORE: &[(&str, &str)] = &[
-    (
-        "dhcp",
-        "config dhcp lan\nconfig host\n\toption name a\n\toption ip 10.10.10.9\n",
-    ),
+    ("dhcp", "config dhcp lan\nconfig host\n\toption name a\n\toption ip 10.10.10.9\n"),
     ("system", "config system\n\toption hostname gateway\n"),
     ("rpcd", "config login\n\toption username root\n\toption password '$p$root'\n"),
     ("wireless", WIRELESS),

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Reads the configuration of fastpath, firewall and SQM over ubus, or fastpath's file directly.
+//! Reads the configuration of fastpath, firewall, SQM and static leases over ubus, or fastpath's
+//! file directly.
 
 use std::path::{Path, PathBuf};
 
@@ -33,6 +34,13 @@ pub(crate) async fn read(bus: ubus::Handle, file: PathBuf, events: Sender<AnyEve
             let _ = events.send(AnyEvent::Latency(event)).await;
         }
         Err(error) => log::warn!("reading the configuration of SQM: {}", chain(&error)),
+    }
+    match connection::package(&bus, "dhcp").await {
+        Ok(values) => {
+            let event = network::Event::Reservations(values.unwrap_or_default());
+            let _ = events.send(AnyEvent::Network(event)).await;
+        }
+        Err(error) => log::warn!("reading the static leases: {}", chain(&error)),
     }
     let event = match connection::package(&bus, "fastpath").await {
         Ok(Some(values)) => Event::Read(values),

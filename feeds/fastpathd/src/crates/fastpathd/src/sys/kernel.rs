@@ -18,6 +18,8 @@ use crate::sys::clock;
 
 /// The doctor's report, which only root can read.
 const REPORT: &str = "/var/run/fastpath-doctor.json";
+/// odhcpd's option `leasefile` on `OpenWrt`.
+const ODHCPD_LEASES: &str = "/tmp/odhcpd.leases";
 const SETTINGS: &str = "/etc/config";
 /// Folder that is not empty while a change is pending.
 const CHANGE: &str = "/var/run/fastpath-change";
@@ -45,7 +47,7 @@ pub(crate) fn readings(leases: &Path, offset_s: i64) -> Readings {
         hostname: text("/proc/sys/kernel/hostname").trim().to_owned(),
         stat: text("/proc/stat"),
         net_dev: text("/proc/net/dev"),
-        leases: text(leases),
+        leases: text(leases) + &text(ODHCPD_LEASES),
         hosts: text("/etc/hosts"),
         offset_s,
         tz: text("/etc/TZ"),

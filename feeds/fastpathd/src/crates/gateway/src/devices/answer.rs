@@ -96,7 +96,7 @@ impl State {
                 mac: *mac,
                 random: is_random(*mac),
                 name: named.or(device.name(*mac, network)).unwrap_or_default().to_owned(),
-                known: settings.known,
+                known: self.is_known(*mac, network),
                 kind: settings.kind,
                 group: settings.group.clone(),
                 paused: pause.map_or("", |pause| pause.name()),
@@ -114,8 +114,9 @@ impl State {
                 bytes: device.bytes.into(),
             }
         };
-        let sections = self.pauses.settings.devices.keys().filter(|mac| self.is_known(**mac));
-        let macs: BTreeSet<&Mac> = self.devices.keys().chain(sections).collect();
+        let sections = self.pauses.settings.devices.iter().filter(|(_, settings)| settings.known);
+        let macs = self.devices.keys().chain(sections.map(|(mac, _)| mac));
+        let macs: BTreeSet<&Mac> = macs.collect();
         DevicesAnswer {
             since_ms: now.unix_ms_at(self.since),
             now_ms: now.unix_ms,

@@ -140,14 +140,14 @@ impl State {
     }
 
     /// Removes a device without a name, with a random MAC, or that was not seen for the longest
-    /// time, in this order. Its bytes are kept. Returns false if all devices have a section.
+    /// time, in this order. Its bytes are kept. Returns false if the owner knows all devices.
     fn replace(&mut self, network: &NetworkView) -> bool {
         let rank = |(mac, device): (&Mac, &Device)| {
             let named = device.name(*mac, network).is_some();
             (named, !is_random(*mac), device.seen.map(|now| now.mono), *mac)
         };
-        let without = self.devices.iter().filter(|(mac, _)| !self.is_known(**mac));
-        let Some((.., mac)) = without.map(rank).min() else { return false };
+        let unknown = self.devices.iter().filter(|(mac, _)| !self.is_known(**mac, network));
+        let Some((.., mac)) = unknown.map(rank).min() else { return false };
         if let Some(device) = self.devices.remove(&mac) {
             self.others.add(device.bytes);
             for address in device.addresses {
@@ -157,8 +157,10 @@ impl State {
         true
     }
 
-    fn is_known(&self, mac: Mac) -> bool {
+    /// Returns whether the owner has a section for the device.
+    fn is_known(&self, mac: Mac, network: &NetworkView) -> bool {
         self.pauses.settings.devices.get(&mac).is_some_and(|settings| settings.known)
+            || network.reservations().has(mac)
     }
 }
 
@@ -167,10 +169,12 @@ impl Device {
         Self { addresses: Vec::new(), learned, seen: None, bytes: HostBytes::default() }
     }
 
-    /// Returns the name in the lease of its MAC, or that of its last address with a name.
+    /// Returns the owner's name, that in the lease of its MAC, or that of its last address with a
+    /// name.
     fn name<'a>(&self, mac: Mac, network: &'a NetworkView) -> Option<&'a str> {
         let of_address = || self.addresses.iter().rev().find_map(|at| network.name(*at));
-        network.names().of_station(mac).or_else(of_address)
+        let reserved = network.reservations().name(mac);
+        reserved.or_else(|| network.names().of_station(mac)).or_else(of_address)
     }
 }
 

@@ -12,7 +12,7 @@ use crate::conntrack;
 use crate::core::Core;
 use crate::fixture::{ask, established, lab_dump, lab_firewall, lab_network, route, running};
 use crate::network::interfaces::{Firewall, parse_dump};
-use crate::network::names::Names;
+use crate::network::names::{Names, Reservations};
 use crate::sys::kernel::Readings;
 
 const START: Now = Now { mono: Duration::ZERO, unix_ms: 1_000_000 };
@@ -206,6 +206,35 @@ fn the_answer_has_open_flows_and_the_bytes_of_ended_ones() {
     assert_eq!((&device["down_bytes"], &device["port"]), (&json!(300_000), &json!("lan1")));
 }
 
+#[test]
+fn the_owner_s_name_precedes_that_of_the_lease() {
+    let mut network = network();
+    network.change(neighbour(5, ip("10.10.10.11"), Some(mac(1))));
+    network.set_names(Names::parse("1 00:00:5e:00:00:01 10.10.10.11 android-7f *\n", ""));
+    let mut state = State::new(START);
+    state.second(HostGrowth::default(), &network, at(1));
+    let named = |network: &NetworkView| {
+        let device = &view(&state, network, 1)["devices"][0];
+        (device["name"].clone(), device["known"].clone())
+    };
+    assert_eq!(named(&network), (json!("android-7f"), json!(false)));
+    let host = |name: &str| {
+        let host = json!({".type": "host", "mac": "00:00:5E:00:00:01", "name": name});
+        Reservations::parse(&json!({"cfg01": host}))
+    };
+    network.set_reservations(host("phone"));
+    assert_eq!(named(&network), (json!("phone"), json!(true)));
+    network.set_reservations(host(""));
+    assert_eq!(named(&network), (json!("android-7f"), json!(true)));
+}
+
+fn reservations(macs: &BTreeSet<u16>) -> Reservations {
+    let host = |number: &u16| {
+        (number.to_string(), json!({".type": "host", "mac": mac(*number).to_string()}))
+    };
+    Reservations::parse(&Value::Object(macs.iter().map(host).collect()))
+}
+
 #[derive(Debug, Clone)]
 enum Step {
     Neighbour(u16, Option<u16>),
@@ -219,6 +248,35 @@ fn any_step() -> impl Strategy<Value = Step> {
         3 => (0..40_u16, 0..9_u64, 0..9_u64).prop_map(|(a, s, r)| Step::Traffic(a, s, r)),
         1 => (0..12_u16).prop_map(Step::Name),
     ]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(16))]
+    #[test]
+    fn a_known_device_is_never_replaced(
+        known in prop::collection::btree_set(0..800_u16, 0..800),
+        order in Just((0..800).collect::<Vec<u16>>()).prop_shuffle(),
+    ) {
+        let mut network = network();
+        network.set_reservations(reservations(&known));
+        let mut state = State::new(START);
+        let mut learned = BTreeSet::new();
+        for (second, some) in (1..).zip(order.chunks(MAX_REPLACED)) {
+            let address = |number: &u16| format!("2001:db8:10::{number:x}");
+            for number in some {
+                network.change(neighbour(5, ip(&address(number)), Some(mac(*number))));
+            }
+            let all: Vec<_> = some.iter().map(|number| (address(number), bytes(1, 1, 0))).collect();
+            let all: Vec<_> = all.iter().map(|(address, bytes)| (&**address, *bytes)).collect();
+            state.second(grown(&all), &network, at(second));
+            let kept = |number: &u16| state.devices.contains_key(&mac(*number));
+            prop_assert!(learned.iter().all(kept));
+            let some = some.iter().copied().filter(kept);
+            learned.extend(some.filter(|number| known.contains(number)));
+            prop_assert!(state.devices.len() <= MAX_DEVICES);
+        }
+        prop_assert_eq!(learned.len(), known.len().min(MAX_DEVICES));
+    }
 }
 
 proptest! {

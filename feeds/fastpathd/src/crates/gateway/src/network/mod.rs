@@ -16,7 +16,7 @@ use crate::sys::netdev::NetMeter;
 use change::{change_of, decides_routes, shrinks};
 use interfaces::{Firewall, parse_dump};
 use moves::Moves;
-use names::Names;
+use names::{Names, Reservations};
 use reconnects::Reconnects;
 use rerouted::Rerouted;
 use routes::Lookup;
@@ -57,6 +57,8 @@ pub enum Event {
     Interfaces(Value),
     /// Values of UCI package firewall.
     Firewall(Value),
+    /// Sections `host` of UCI package dhcp.
+    Reservations(Value),
     /// The kernel's answers to route lookups; `None` if the lookups failed.
     RoutesAnswered(RouteBatch, Option<Vec<(RouteQuery, RouteAnswer)>>),
 }
@@ -155,6 +157,10 @@ impl State {
 
     pub(crate) fn name_hosts(&mut self, leases: &str, hosts: &str) {
         self.view.set_names(Names::parse(leases, hosts));
+    }
+
+    pub(crate) fn reservations_read(&mut self, values: &Value) {
+        self.view.set_reservations(Reservations::parse(values));
     }
 
     /// Requests a reading of the interfaces if due. Called once a second.

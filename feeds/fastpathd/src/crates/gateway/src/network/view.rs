@@ -12,7 +12,7 @@ use model::{Connection, NextHop, Routing};
 use topology::{Name, RouteAnswer, RouteBatch, RouteQuery, SideKind, Topology};
 
 use crate::network::interfaces::{Firewall, Interface};
-use crate::network::names::Names;
+use crate::network::names::{Names, Reservations};
 use crate::network::zones::DeviceZones;
 
 /// Devices of the rules in force.
@@ -34,6 +34,7 @@ pub(crate) struct NetworkView {
     interfaces: Vec<Interface>,
     zones: DeviceZones,
     names: Names,
+    reservations: Reservations,
     scope: Scope,
     /// Devices with one of our eBPF programs.
     programs: BTreeSet<String>,
@@ -88,6 +89,14 @@ impl NetworkView {
 
     pub(crate) fn names(&self) -> &Names {
         &self.names
+    }
+
+    pub(crate) fn set_reservations(&mut self, reservations: Reservations) {
+        self.reservations = reservations;
+    }
+
+    pub(crate) fn reservations(&self) -> &Reservations {
+        &self.reservations
     }
 
     pub(crate) fn set_scope(&mut self, scope: Scope) {

@@ -18,6 +18,10 @@ impl Core {
                 self.firewall_read(&values);
                 Vec::new()
             }
+            Event::Reservations(values) => {
+                self.network.reservations_read(&values);
+                Vec::new()
+            }
             Event::RoutesAnswered(batch, answers) => self.routes_answered(&batch, answers),
         };
         effects.extend(self.network.ask_routes().map(AnyEffect::from));
