@@ -7,6 +7,7 @@ use lexopt::Arg::{Long, Short, Value as Word};
 use lexopt::ValueExt;
 use serde_json::{Map, Value, json};
 
+use crate::device::Verb;
 use crate::doctor::Request;
 use crate::{cpu_plan, ebpf, export, protection, show};
 
@@ -27,6 +28,7 @@ pub(crate) enum Command {
     Doctor(Request),
     /// Sets the engine. `None` shows it.
     Engine(Option<EngineChange>),
+    Device(Verb),
 }
 
 #[derive(Debug)]
@@ -52,6 +54,8 @@ pub(crate) enum ArgsError {
     UnknownCommand(String),
     #[error("{command} needs {what}")]
     Missing { command: &'static str, what: &'static str },
+    #[error("{0} needs more words")]
+    NoWord(String),
     #[error("{command} does not accept '{word}'")]
     Surplus { command: String, word: String },
 }
@@ -65,6 +69,12 @@ usage: fastpathctl [--json] [--socket PATH] COMMAND
   watch [FILTER]         status and the busiest flows, updated every second
   top [host|service|vlan|path|traffic]
   devices                machines behind the router, with all of their addresses
+  device WHO name|kind|group VALUE
+                         say what a device is; an empty VALUE removes it
+  pause WHO [1h|30m|until 21:30|morning]
+                         forward nothing for a device, until then or resumed
+  resume WHO             end a pause
+  forget WHO             remove what was said about a device
   topology               devices, VLANs, PPPoE sessions and fast path membership
   engine [off|flowtable|flowtable-hw|ebpf] [--persist]
                          show or select the offload engine
@@ -83,6 +93,7 @@ usage: fastpathctl [--json] [--socket PATH] COMMAND
   ebpf                   eBPF hooks and packet verdicts
   exports                collectors of flow records and events, numbers sent and lost
 
+WHO: a MAC, the name of one device, or for pause and resume @GROUP
 FILTER: --path P  --reason R  --inspection I  --proto P  --vlan N  --zone Z  --host ADDRESS
         --family 4|6  --text TEXT  --sort COLUMN  --ascending  --limit N  --offset N
 alerts: --text TEXT  --action allowed|blocked  --severity N  --address A  --sid N
@@ -191,6 +202,14 @@ impl Seen {
                 let by = words.next().unwrap_or_else(|| "host".into());
                 ask("top", json!({"by": by}), show::top)
             }
+            "device" | "pause" | "resume" | "forget" => {
+                let verb = Verb::parse(&name, &words.by_ref().collect::<Vec<_>>());
+                let wrong = |word: Option<String>| match word {
+                    Some(word) => ArgsError::Surplus { command: name.clone(), word },
+                    None => ArgsError::NoWord(name.clone()),
+                };
+                Command::Device(verb.map_err(wrong)?)
+            }
             "devices" => ask("devices", json!({}), show::devices),
             "flush" => ask("flush", json!({}), show::flushed),
             "engine" => {
@@ -285,6 +304,8 @@ mod tests {
             ("fly", "unknown command 'fly'"),
             ("release", "release needs an address"),
             ("flow", "flow needs a flow ID"),
+            ("pause tv 5", "pause does not accept '5'"),
+            ("forget", "forget needs more words"),
             ("status now", "status does not accept 'now'"),
             ("flows --vlan x", "cannot parse argument \"x\""),
             ("flows --nosuch", "invalid option '--nosuch'"),

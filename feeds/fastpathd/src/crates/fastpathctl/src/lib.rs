@@ -3,6 +3,7 @@
 
 mod args;
 mod cpu_plan;
+mod device;
 mod doctor;
 mod ebpf;
 mod examination;
@@ -48,6 +49,8 @@ enum Failure {
     NotBlocked(String),
     #[error(transparent)]
     Persist(#[from] persist::PersistError),
+    #[error(transparent)]
+    Device(#[from] device::DeviceError),
     #[error("{0}")]
     Doctor(#[from] doctor::DoctorError),
     #[error("starting: {0}")]
@@ -104,6 +107,11 @@ async fn ask(args: Args) -> Result<(), Failure> {
     let engine_shown = matches!(args.command, Command::Engine(None));
     let (query, persisted) = match args.command {
         Command::Watch(request) => return watch::run(&bus, request).await,
+        Command::Device(verb) => {
+            let answer = verb.run(&bus).await?;
+            print(&if args.json { format!("{answer:#}\n") } else { device::show(&answer) });
+            return Ok(());
+        }
         Command::Ask(query) => (query, None),
         Command::Engine(None) => {
             (Query { method: "status", args: json!({}), show: show::engine }, None)
