@@ -205,7 +205,7 @@ impl Objects {
             }
             "uci" => self.uci.answer(&mut self.sessions, called, now),
             "system" => system::answer(called.0),
-            "service" => service::answer(self.procd.event.as_deref(), called),
+            "service" => service::answer(&self.procd, called),
             "network.interface" => {
                 self.network.answer(called, &network::addresses(), system::since_boot())
             }

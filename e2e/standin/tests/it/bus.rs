@@ -251,6 +251,10 @@ fn an_event_for_services_reaches_their_triggers() {
         let answer = bus.call("service", "event", &args, CALL_TIMEOUT).await.unwrap();
         assert!(answer.is_empty(), "{answer:?}");
         assert_eq!(said(&happened).await, "fastpath.ips\n");
+        let changed = json!({"type": "config.change", "data": {"package": "fastpath"}});
+        bus.call("service", "event", &table(changed), CALL_TIMEOUT).await.unwrap();
+        let reloaded = router.folder.as_ref().unwrap().join("reloaded");
+        assert_eq!(said(&reloaded).await, "fastpath\n");
         // procd requires both arguments and their types.
         for bad in [json!({"type": "x"}), json!({"data": {}}), json!({"type": 1, "data": {}})] {
             let refused =
