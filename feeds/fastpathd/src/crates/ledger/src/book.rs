@@ -1,0 +1,343 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! Sums by time and key, and events. Books are additive: merging two of them loses nothing.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::code::{Reader, number};
+
+pub const QUARTER_S: u32 = 900;
+const QUARTERS_PER_DAY: u32 = 96;
+/// Maximum devices of a day without quarter hours; the sums of further ones are `Others`.
+const MAX_DAY_DEVICES: usize = 128;
+/// Maximum days without quarter hours in a book.
+const MAX_DAYS: usize = 13;
+/// Maximum events in a book; the oldest are dropped.
+const MAX_EVENTS: usize = 256;
+/// Maximum bytes of [`Entry::about`].
+pub const MAX_ABOUT: usize = 64;
+
+/// Period of UTC, counted from the epoch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Stamp {
+    Day(u32),
+    Quarter(u32),
+}
+
+impl Stamp {
+    #[must_use]
+    pub fn day(self) -> u32 {
+        match self {
+            Self::Day(day) => day,
+            Self::Quarter(quarter) => quarter / QUARTERS_PER_DAY,
+        }
+    }
+
+    #[must_use]
+    pub fn start_ms(self) -> u64 {
+        let quarter = match self {
+            Self::Day(day) => u64::from(day) * u64::from(QUARTERS_PER_DAY),
+            Self::Quarter(quarter) => u64::from(quarter),
+        };
+        quarter * u64::from(QUARTER_S) * 1000
+    }
+
+    /// Returns the quarter hour of a Unix time in milliseconds.
+    #[must_use]
+    pub fn quarter_of(unix_ms: u64) -> Self {
+        let quarter = unix_ms / 1000 / u64::from(QUARTER_S);
+        Self::Quarter(u32::try_from(quarter).unwrap_or(u32::MAX))
+    }
+}
+
+/// Name of an interface, truncated to 15 bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Name([u8; 15]);
+
+impl Name {
+    #[must_use]
+    pub fn new(text: &str) -> Self {
+        let mut name = [0; 15];
+        for (to, from) in name.iter_mut().zip(text.bytes()) {
+            *to = from;
+        }
+        Self(name)
+    }
+
+    #[must_use]
+    pub fn text(&self) -> String {
+        String::from_utf8_lossy(&self.0).trim_end_matches('\0').to_owned()
+    }
+}
+
+/// What the [`Sums`] count.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Key {
+    /// Seconds during which the daemon recorded.
+    Recorded,
+    /// Bytes sent, received, and the offloaded part of both.
+    Device([u8; 6]),
+    /// The same for hosts without a MAC and for devices above a limit.
+    Others,
+    /// Bytes of both directions by path.
+    Path(u8),
+    /// Bytes sent and received by a WAN interface.
+    Wan(Name),
+    /// Alerts about packets that passed, and about dropped packets.
+    Alerts,
+}
+
+pub type Sums = [u64; 3];
+
+/// Kinds of events. The numbers are part of the format.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[repr(u8)]
+pub enum Kind {
+    Start = 1,
+    Stop = 2,
+    WanUp = 3,
+    WanDown = 4,
+    Engine = 5,
+    Inspection = 6,
+    Configuration = 7,
+    NewDevice = 8,
+}
+
+impl Kind {
+    const ALL: [Self; 8] = [
+        Self::Start,
+        Self::Stop,
+        Self::WanUp,
+        Self::WanDown,
+        Self::Engine,
+        Self::Inspection,
+        Self::Configuration,
+        Self::NewDevice,
+    ];
+
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Start => "start",
+            Self::Stop => "stop",
+            Self::WanUp => "wan-up",
+            Self::WanDown => "wan-down",
+            Self::Engine => "engine",
+            Self::Inspection => "inspection",
+            Self::Configuration => "configuration",
+            Self::NewDevice => "new-device",
+        }
+    }
+}
+
+/// An event.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Entry {
+    pub unix_ms: u64,
+    pub kind: Kind,
+    /// Its object, such as the name of the WAN; at most [`MAX_ABOUT`] bytes are stored.
+    pub about: String,
+}
+
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Book {
+    pub cells: BTreeMap<(Stamp, Key), Sums>,
+    /// In any order.
+    pub events: Vec<Entry>,
+}
+
+impl Book {
+    pub fn add(&mut self, stamp: Stamp, key: Key, sums: Sums) {
+        let cell = self.cells.entry((stamp, key)).or_default();
+        for (sum, more) in cell.iter_mut().zip(sums) {
+            *sum = sum.saturating_add(more);
+        }
+    }
+
+    pub fn merge(&mut self, other: Self) {
+        for ((stamp, key), sums) in other.cells {
+            self.add(stamp, key, sums);
+        }
+        self.events.extend(other.events);
+    }
+
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.cells.is_empty() && self.events.is_empty()
+    }
+
+    pub(crate) fn has_quarters(&self) -> bool {
+        self.cells.keys().any(|(stamp, _)| matches!(stamp, Stamp::Quarter(_)))
+    }
+
+    /// Moves what belongs to `day` into a book of its own.
+    pub(crate) fn take_day(&mut self, day: u32) -> Self {
+        let cells = std::mem::take(&mut self.cells);
+        let (taken, left) = cells.into_iter().partition(|((stamp, _), _)| stamp.day() == day);
+        self.cells = left;
+        let (events, left) = std::mem::take(&mut self.events)
+            .into_iter()
+            .partition(|event| Stamp::quarter_of(event.unix_ms).day() == day);
+        self.events = left;
+        Self { cells: taken, events }
+    }
+
+    /// Sums quarter hours to days, and applies the limits of days.
+    pub(crate) fn reduce(&mut self) {
+        for ((stamp, key), sums) in std::mem::take(&mut self.cells) {
+            self.add(Stamp::Day(stamp.day()), key, sums);
+        }
+        let mut days: BTreeMap<u32, Vec<(u64, Key)>> = BTreeMap::new();
+        for ((stamp, key), [sent, received, _]) in &self.cells {
+            let devices = days.entry(stamp.day()).or_default();
+            if matches!(key, Key::Device(_)) {
+                devices.push((sent.saturating_add(*received), *key));
+            }
+        }
+        for (day, mut devices) in days {
+            devices.sort_unstable_by(|one, other| other.cmp(one));
+            for (_, key) in devices.into_iter().skip(MAX_DAY_DEVICES) {
+                let sums = self.cells.remove(&(Stamp::Day(day), key)).unwrap_or_default();
+                self.add(Stamp::Day(day), Key::Others, sums);
+            }
+        }
+    }
+
+    /// Drops the oldest days and events above the limits. The limits are numbers and not times, so
+    /// that a wrong clock drops no more than a correct one.
+    pub(crate) fn limit(&mut self) {
+        let is_day = |stamp: &Stamp| matches!(stamp, Stamp::Day(_));
+        let days = self.cells.keys().map(|(stamp, _)| *stamp).filter(is_day);
+        let days: BTreeSet<Stamp> = days.collect();
+        if let Some(first) = days.iter().nth_back(MAX_DAYS) {
+            let first = *first;
+            self.cells.retain(|(stamp, _), _| *stamp > first);
+        }
+        self.events.sort_unstable();
+        let surplus = self.events.len().saturating_sub(MAX_EVENTS);
+        self.events.drain(..surplus);
+    }
+
+    /// Format: keys; cells by stamp, in runs of successive keys; events.
+    pub(crate) fn encode(&self, to: &mut Vec<u8>) {
+        let keys: BTreeSet<Key> = self.cells.keys().map(|(_, key)| *key).collect();
+        let keys: Vec<Key> = keys.into_iter().collect();
+        count(to, keys.len());
+        for key in &keys {
+            key.encode(to);
+        }
+        let mut stamps: Vec<(Stamp, Vec<(usize, &Sums)>)> = Vec::new();
+        for ((stamp, key), sums) in &self.cells {
+            let Ok(index) = keys.binary_search(key) else { continue };
+            match stamps.last_mut() {
+                Some((last, cells)) if last == stamp => cells.push((index, sums)),
+                _ => stamps.push((*stamp, vec![(index, sums)])),
+            }
+        }
+        count(to, stamps.len());
+        for (stamp, cells) in stamps {
+            let (Stamp::Day(number_of) | Stamp::Quarter(number_of)) = stamp;
+            number(to, u64::from(number_of) << 1 | u64::from(matches!(stamp, Stamp::Day(_))));
+            // Runs of successive keys: the number of keys between them, and their length.
+            let runs: Vec<&[(usize, &Sums)]> =
+                cells.chunk_by(|one, other| one.0 + 1 == other.0).collect();
+            count(to, runs.len());
+            let mut next = 0;
+            for run in runs {
+                count(to, run[0].0 - next);
+                count(to, run.len());
+                next = run[0].0 + run.len();
+                for (_, [sent, received, offloaded]) in run {
+                    number(to, *sent);
+                    number(to, *received);
+                    // Usually smaller than the offloaded part.
+                    number(to, sent.wrapping_add(*received).wrapping_sub(*offloaded));
+                }
+            }
+        }
+        count(to, self.events.len());
+        for Entry { unix_ms, kind, about } in &self.events {
+            number(to, *unix_ms);
+            to.push(*kind as u8);
+            let mut end = about.len().min(MAX_ABOUT);
+            while !about.is_char_boundary(end) {
+                end -= 1;
+            }
+            text(to, &about.as_bytes()[..end]);
+        }
+    }
+
+    /// Returns `None` if the bytes are not an encoded book.
+    pub(crate) fn decode(from: &mut Reader<'_>) -> Option<Self> {
+        let mut book = Self::default();
+        let mut keys = Vec::new();
+        for _ in 0..from.number()? {
+            keys.push(Key::decode(from)?);
+        }
+        for _ in 0..from.number()? {
+            let stamp = from.number()?;
+            let number_of = u32::try_from(stamp >> 1).ok()?;
+            let stamp =
+                if stamp & 1 == 1 { Stamp::Day(number_of) } else { Stamp::Quarter(number_of) };
+            let mut next = 0_usize;
+            for _ in 0..from.number()? {
+                next = next.checked_add(usize::try_from(from.number()?).ok()?)?;
+                for _ in 0..from.number()? {
+                    let [sent, received, rest] = [from.number()?, from.number()?, from.number()?];
+                    let offloaded = sent.wrapping_add(received).wrapping_sub(rest);
+                    book.add(stamp, *keys.get(next)?, [sent, received, offloaded]);
+                    next += 1;
+                }
+            }
+        }
+        for _ in 0..from.number()? {
+            let unix_ms = from.number()?;
+            let kind = from.byte()?;
+            let about = String::from_utf8_lossy(from.text()?).into_owned();
+            // A later version may have further kinds.
+            if let Some(kind) = Kind::ALL.into_iter().find(|known| *known as u8 == kind) {
+                book.events.push(Entry { unix_ms, kind, about });
+            }
+        }
+        Some(book)
+    }
+}
+
+impl Key {
+    fn encode(&self, to: &mut Vec<u8>) {
+        match self {
+            Self::Recorded => to.push(0),
+            Self::Others => to.push(1),
+            Self::Alerts => to.push(2),
+            Self::Device(mac) => {
+                to.push(3);
+                to.extend(mac);
+            }
+            Self::Path(path) => to.extend([4, *path]),
+            Self::Wan(name) => {
+                to.push(5);
+                text(to, name.text().as_bytes());
+            }
+        }
+    }
+
+    fn decode(from: &mut Reader<'_>) -> Option<Self> {
+        Some(match from.byte()? {
+            0 => Self::Recorded,
+            1 => Self::Others,
+            2 => Self::Alerts,
+            3 => Self::Device(from.take(6)?.try_into().ok()?),
+            4 => Self::Path(from.byte()?),
+            5 => Self::Wan(Name::new(str::from_utf8(from.text()?).ok()?)),
+            _ => return None,
+        })
+    }
+}
+
+fn count(to: &mut Vec<u8>, count: usize) {
+    number(to, count as u64);
+}
+
+fn text(to: &mut Vec<u8>, bytes: &[u8]) {
+    count(to, bytes.len());
+    to.extend(bytes);
+}

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! Frames: length, CRC-32 and a book. Pages are files of frames.
+
+use crate::book::Book;
+use crate::code::{Reader, number};
+
+const VERSION: u8 = 1;
+/// Bytes of length and checksum.
+const PREFIX_LEN: usize = 8;
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Header {
+    /// Serial number of the page.
+    pub(crate) serial: u64,
+    /// Day for which the page was begun.
+    pub(crate) day: u32,
+    /// Serial number of the write.
+    pub(crate) write: u64,
+    /// The next write, to another page, contains this book, too. So the frame counts only while it
+    /// is the last one of all pages.
+    pub(crate) loose: bool,
+}
+
+pub(crate) fn encode(header: Header, book: &Book, to: &mut Vec<u8>) {
+    let start = to.len();
+    to.extend([0; PREFIX_LEN]);
+    to.extend([VERSION, u8::from(header.loose)]);
+    for value in [header.serial, header.day.into(), header.write] {
+        number(to, value);
+    }
+    book.encode(to);
+    let body = start + PREFIX_LEN;
+    let len = u32::try_from(to.len() - body).unwrap_or(u32::MAX);
+    let sum = crc32fast::hash(&to[body..]);
+    to[start..start + 4].copy_from_slice(&len.to_le_bytes());
+    to[start + 4..body].copy_from_slice(&sum.to_le_bytes());
+}
+
+/// Decodes the frames of a page up to the first invalid one. Returns them and their length in bytes.
+pub(crate) fn decode(bytes: &[u8]) -> (Vec<(Header, Book)>, usize) {
+    let mut reader = Reader(bytes);
+    let mut frames = Vec::new();
+    loop {
+        let valid = bytes.len() - reader.0.len();
+        match decode_one(&mut reader) {
+            Some(frame) => frames.push(frame),
+            None => return (frames, valid),
+        }
+    }
+}
+
+fn decode_one(reader: &mut Reader<'_>) -> Option<(Header, Book)> {
+    let word = |bytes: &[u8]| Some(u32::from_le_bytes(bytes.try_into().ok()?));
+    let len = word(reader.take(4)?)?;
+    let sum = word(reader.take(4)?)?;
+    let body = reader.take(usize::try_from(len).ok()?)?;
+    if crc32fast::hash(body) != sum {
+        return None;
+    }
+    let mut body = Reader(body);
+    if body.byte()? != VERSION {
+        return None;
+    }
+    let loose = body.byte()? != 0;
+    let [serial, day, write] = [body.number()?, body.number()?, body.number()?];
+    let header = Header { serial, day: u32::try_from(day).ok()?, write, loose };
+    Some((header, Book::decode(&mut body)?))
+}

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! History of traffic and events on flash: quarter hours for a month and days for a year, in a fixed
+//! number of files. [`Files`] does the I/O; `docs/design/history.md` describes the format.
+
+mod book;
+mod code;
+mod frame;
+mod store;
+
+pub use book::{Book, Entry, Key, Kind, MAX_ABOUT, Name, QUARTER_S, Stamp, Sums};
+pub use store::{Failure, Files, Ledger, MAX_SIZE, MIN_ROOM, PAGES};
+
+#[cfg(test)]
+mod tests;
