@@ -15,6 +15,8 @@ const order = [
   'top',
   'devices',
   'history',
+  'usage',
+  'journal',
   'topology',
   'cpu',
   'ebpf',

@@ -57,6 +57,11 @@ for (const row of page.rows.slice(0, 5)) await checkCall('flow', { id: row[id] }
 for (const series of ['rate', 'flows']) {
   for (const step_s of [1, 10, 60]) await checkCall('history', { series, step_s });
 }
+for (const step of ['quarter', 'day']) {
+  await checkCall('usage', { step });
+  await checkCall('usage', { step, mac: '02:00:00:00:01:0a', from_ms: 1 });
+}
+await checkCall('journal', { limit: 10 });
 await checkCall('topology', {});
 // Like the page, call the doctor directly instead of through the daemon.
 check('doctor', '', await call('run', { sample_ms: 100 }, 'fastpath.doctor'));

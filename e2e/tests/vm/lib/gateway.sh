@@ -134,7 +134,7 @@ CONFIG=${CONFIG:-config}
 # fetched rules, passwd's backups, and temporary files that a power cut may leave (libuci's
 # .network.uci-XXXXXX).
 FILES='find /etc /usr/sbin /usr/libexec /usr/share/rpcd /var/lib ! -type d ! -path "/etc/*-" |
-    grep -vE -e "^/etc/fastpath/(changes/[^p]|access[.]key$)" -e "^/etc/config/[.]" \
+    grep -vE -e "^/etc/fastpath/(changes/[^p]|history/|access[.]key$)" -e "^/etc/config/[.]" \
         -e "^/var/lib/fastpath/rules/"'
 
 left_behind() { gw "{ $FILES; } | grep -vxFf /run/e2e/files" | xargs; }

@@ -15,6 +15,7 @@ use tokio::sync::{Mutex, mpsc};
 use topology::RouteLookup;
 
 use crate::bus::connection;
+use crate::run::history::SharedLedger;
 use crate::sys::task::spawn_local;
 
 #[derive(Debug, Clone)]
@@ -23,6 +24,8 @@ pub(crate) struct Paths {
     /// UCI file of the daemon, read only without ubus.
     pub(crate) config: PathBuf,
     pub(crate) leases: PathBuf,
+    /// Folder of the history on flash.
+    pub(crate) history: PathBuf,
     /// Folder of run-time files, some of them for other programs.
     pub(crate) run: PathBuf,
     pub(crate) commands: PathBuf,
@@ -57,6 +60,7 @@ pub(crate) struct Io {
     /// Events that must follow all conntrack events that the kernel has already sent.
     pub(crate) after_conntrack: mpsc::UnboundedSender<Event>,
     pub(crate) bus: Option<ubus::Handle>,
+    pub(crate) ledger: SharedLedger,
     pub(crate) wanted_events: ips::WantedKinds,
 }
 
@@ -77,6 +81,7 @@ impl Io {
             events,
             after_conntrack,
             bus: None,
+            ledger: SharedLedger::default(),
             wanted_events: ips::WantedKinds::default(),
         }
     }

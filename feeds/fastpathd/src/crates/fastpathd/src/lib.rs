@@ -52,6 +52,7 @@ fn parse(args: impl IntoIterator<Item = OsString>) -> Result<Command, lexopt::Er
         socket: ubus::SOCKET.into(),
         config: "/etc/config/fastpath".into(),
         leases: "/tmp/dhcp.leases".into(),
+        history: "/etc/fastpath/history".into(),
         run: "/var/run/fastpath".into(),
         commands: "/var/run/suricata/command.sock".into(),
         own_rules: "/usr/share/fastpath/rules/fastpath.rules".into(),

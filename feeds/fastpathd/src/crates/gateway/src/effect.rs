@@ -2,7 +2,8 @@
 //! Effects that the core requests, one variant per subsystem.
 
 use crate::{
-    api, configuration, conntrack, cpu, doctor, export, ips, latency, network, offload, rules,
+    api, configuration, conntrack, cpu, doctor, export, history, ips, latency, network, offload,
+    rules,
 };
 
 macro_rules! effects {
@@ -28,6 +29,7 @@ effects! {
     Cpu(cpu),
     Doctor(doctor),
     Export(export),
+    History(history),
     Ips(ips),
     Latency(latency),
     Network(network),

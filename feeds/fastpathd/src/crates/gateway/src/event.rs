@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! Events of the daemon's loop, one variant per subsystem.
 
-use crate::{configuration, conntrack, cpu, doctor, export, ips, latency, network, offload, rules};
+use crate::{
+    configuration, conntrack, cpu, doctor, export, history, ips, latency, network, offload, rules,
+};
 
 #[derive(Debug)]
 pub enum Event {
@@ -10,6 +12,7 @@ pub enum Event {
     Cpu(cpu::Event),
     Doctor(doctor::Event),
     Export(export::Event),
+    History(history::Event),
     Ips(ips::Event),
     Latency(latency::Event),
     Network(network::Event),

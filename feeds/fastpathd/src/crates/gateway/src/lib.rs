@@ -21,6 +21,7 @@ pub mod export;
 mod fixture;
 #[cfg(feature = "fuzz")]
 pub mod fuzz;
+pub mod history;
 pub mod ips;
 #[cfg(any(test, feature = "lab"))]
 pub mod lab;

@@ -44,6 +44,8 @@ pub struct Settings {
     pub slow_packets: u32,
     /// Number of busiest hosts with their own metrics; all others share one series.
     pub metrics_hosts: u32,
+    /// Interval between writes of the history; `None` writes none.
+    pub history: Option<Duration>,
     pub excludes: Vec<Exclude>,
     /// The first match applies.
     pub policies: Vec<Policy>,
@@ -64,6 +66,7 @@ impl Default for Settings {
             left_out: TrafficTypes::default(),
             slow_packets: 0,
             metrics_hosts: 20,
+            history: Some(Duration::from_secs(600)),
             excludes: Vec::new(),
             policies: Vec::new(),
         }
@@ -128,6 +131,12 @@ impl Settings {
         }
         if let Some(hosts) = section.value("metrics_hosts", number_in(0..=100)) {
             self.metrics_hosts = hosts;
+        }
+        if let Some(seconds) = section.value("history_interval", number_in(1..=3600)) {
+            self.history = Some(Duration::from_secs(seconds.into()));
+        }
+        if section.value("history", switch) == Some(false) {
+            self.history = None;
         }
         self.devices = device_list(section, "device");
         self.ignore_devices = device_list(section, "ignore_device");

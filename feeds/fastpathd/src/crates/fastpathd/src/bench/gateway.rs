@@ -60,6 +60,7 @@ impl Gateway {
             socket: nowhere.clone(),
             config: nowhere.clone(),
             leases: nowhere.clone(),
+            history: nowhere.clone(),
             run: nowhere.clone(),
             commands: nowhere.clone(),
             own_rules: nowhere,
@@ -161,6 +162,7 @@ impl Gateway {
             | Effect::Configuration(_)
             | Effect::Cpu(_)
             | Effect::Doctor(_)
+            | Effect::History(_)
             | Effect::Ips(_)
             | Effect::Latency(_)
             | Effect::Rules(_) => Vec::new(),
@@ -210,6 +212,7 @@ impl Gateway {
             | Outcome::NoMethod
             | Outcome::Doctor(_)
             | Outcome::Reinspect
+            | Outcome::History(_)
             | Outcome::Engine { .. } => Map::new(),
         }
     }

@@ -8,6 +8,7 @@ use gateway::{configuration, ips, network};
 use crate::bus::requests::log_failure;
 use crate::bus::{Event, connection};
 use crate::daemon::Daemon;
+use crate::run;
 use crate::sys::task::spawn_local;
 
 impl Daemon {
@@ -72,6 +73,11 @@ impl Daemon {
                     Some(bus) => spawn_local(connection::doctor(bus.clone(), args, reply)),
                     None => reply.status(ubus::Status::NotFound),
                 }
+                Vec::new()
+            }
+            Outcome::History(query) => {
+                let ledger = self.io.ledger.clone();
+                spawn_local(run::history::answer(method, *query, ledger, reply));
                 Vec::new()
             }
             Outcome::Reinspect => {

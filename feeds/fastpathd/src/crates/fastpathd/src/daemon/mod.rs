@@ -35,6 +35,8 @@ const RETRY_S: u64 = 3;
 /// records takes up to one second.
 const LOCK_TIMEOUT: Duration = Duration::from_millis(500);
 const REMOVE_TIMEOUT: Duration = Duration::from_millis(1500);
+/// The history is being written from the beginning of the shutdown.
+const HISTORY_TIMEOUT: Duration = Duration::from_millis(500);
 const DETACH_TIMEOUT: Duration = Duration::from_secs(1);
 /// Seconds between readings of the local time offset, which daylight saving time changes.
 const OFFSET_INTERVAL_S: u64 = 3600;
@@ -125,6 +127,7 @@ impl Daemon {
         }
         self.core.restore_alerts(&run::ips::saved_alerts(&self.io));
         self.alerts_notified = AlertsNotified::after(self.core.ips().newest_alert());
+        run::history::open(&self.io);
         self.execute(vec![
             Effect::Ips(ips::Effect::ReadTable),
             Effect::Offload(offload::Effect::SaveGeneration),
@@ -183,6 +186,7 @@ impl Daemon {
                 Effect::Cpu(effect) => run::cpu::execute(effect, &self.io),
                 Effect::Doctor(effect) => run::doctor::execute(&effect, &self.io),
                 Effect::Export(effect) => self.exporters.execute(effect, &self.io),
+                Effect::History(effect) => run::history::execute(effect, &self.io),
                 Effect::Ips(effect) => run::ips::execute(effect, &mut self.core, &self.io),
                 Effect::Latency(effect) => run::latency::execute(effect, &self.io),
                 Effect::Network(effect) => run::network::execute(effect, &self.io),
@@ -247,6 +251,8 @@ impl Daemon {
     }
 
     async fn shut_down(mut self, inbox: &mut Inbox) {
+        self.set_clock();
+        let history = self.core.last_history().map(|last| run::history::finish(last, &self.io));
         if self.core.configuration().removes_on_exit() {
             self.remove_all().await;
         } else {
@@ -256,6 +262,9 @@ impl Daemon {
             run::ips::save_alerts(&text, &self.io);
         }
         self.send_last_records(inbox).await;
+        if let Some(history) = history {
+            let _ = timeout(HISTORY_TIMEOUT, history).await;
+        }
     }
 
     /// Removes table, queues and programs before procd's deadline, most important first.

@@ -60,6 +60,7 @@ mod tests {
             socket: path(),
             config: path(),
             leases: path(),
+            history: path(),
             run: path(),
             commands: path(),
             own_rules: path(),

@@ -4,6 +4,7 @@ pub(crate) mod configuration;
 pub(crate) mod conntrack;
 pub(crate) mod cpu;
 pub(crate) mod doctor;
+pub(crate) mod history;
 pub(crate) mod ips;
 pub(crate) mod latency;
 pub(crate) mod network;

@@ -176,6 +176,7 @@ impl Router {
             Effect::Offload(offload::Effect::Step) => Some(Event::Offload(offload::Event::Step)),
             // Effects without influence on the flow table.
             Effect::Export(_)
+            | Effect::History(_)
             | Effect::Offload(offload::Effect::SaveGeneration | offload::Effect::ReadRules)
             | Effect::Api(_)
             | Effect::Configuration(_)

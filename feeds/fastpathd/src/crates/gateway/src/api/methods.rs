@@ -31,6 +31,11 @@ pub const METHODS: &[Method] = &[
         name: "history",
         policy: &[("series", Text), ("step_s", Int32), ("from_ms", Int64), SESSION],
     },
+    Method {
+        name: "usage",
+        policy: &[("mac", Text), ("step", Text), ("from_ms", Int64), ("to_ms", Int64), SESSION],
+    },
+    Method { name: "journal", policy: &[("since", Int64), ("limit", Int32), SESSION] },
     Method { name: "topology", policy: &[SESSION] },
     Method { name: "cpu", policy: &[SESSION] },
     Method { name: "ebpf", policy: &[SESSION] },

@@ -13,7 +13,7 @@ use ubus::{Blobmsg, EncodeError, Map};
 use crate::api::status;
 use crate::core::Core;
 use crate::effect::Effect;
-use crate::{export, ips, metrics, network, offload};
+use crate::{export, history, ips, metrics, network, offload};
 
 #[derive(Debug, PartialEq)]
 pub enum Outcome {
@@ -27,6 +27,8 @@ pub enum Outcome {
     Doctor(Map),
     /// Answered later, with [`AnswerReinspect`](crate::api::Effect::AnswerReinspect).
     Reinspect,
+    /// Answered from the history on flash.
+    History(Box<history::Query>),
     /// Answered later, with [`AnswerEngine`](crate::api::Effect::AnswerEngine).
     Engine {
         effects: Vec<Effect>,
@@ -62,6 +64,8 @@ pub fn call(core: &mut Core, method: &str, mut args: Map) -> Outcome {
             Ok(reply(&core.devices.view(&open, network, core.paused_in_force(), core.now)))
         }
         "history" => HistoryQuery::parse(&args).map(|query| reply(&flows.history(&query))),
+        "usage" => core.history.usage(&args, core.now).map(recorded),
+        "journal" => core.history.journal(&args, core.now).map(recorded),
         "cpu" => Ok(core.cpu.view().map_or(Outcome::NotFound, |view| reply(&view))),
         "ebpf" => Ok(reply(&offload::answer::view(core.offload.ebpf()))),
         "ips" => Ok(reply(&ips::answer::ips(&core.ips, &core.rules, &core.network, core.now))),
@@ -89,6 +93,10 @@ pub fn call(core: &mut Core, method: &str, mut args: Map) -> Outcome {
 
 fn reply(answer: &impl Serialize) -> Outcome {
     Outcome::Reply(Blobmsg::encode(answer), Vec::new())
+}
+
+fn recorded(query: history::Query) -> Outcome {
+    Outcome::History(Box::new(query))
 }
 
 /// Returns an answer with one field.

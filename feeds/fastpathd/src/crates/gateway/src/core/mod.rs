@@ -12,8 +12,8 @@ use crate::event::Event;
 use crate::ips::answer::{self, News};
 use crate::sys::kernel::Machine;
 use crate::{
-    configuration, conntrack, cpu, devices, doctor, export, ips, latency, network, offload, rules,
-    sys,
+    configuration, conntrack, cpu, devices, doctor, export, history, ips, latency, network,
+    offload, rules, sys,
 };
 
 pub mod calls;
@@ -38,6 +38,7 @@ pub struct Core {
     cpu: cpu::State,
     doctor: doctor::State,
     export: export::State,
+    history: history::State,
 }
 
 impl Core {
@@ -58,6 +59,7 @@ impl Core {
             cpu: cpu::State::default(),
             doctor: doctor::State::default(),
             export: export::State::default(),
+            history: history::State::new(now),
         }
     }
 
@@ -149,6 +151,7 @@ impl Core {
             Event::Cpu(event) => self.cpu_event(event),
             Event::Doctor(event) => self.doctor_event(event),
             Event::Export(event) => self.export_event(event),
+            Event::History(event) => self.history_event(event),
             Event::Ips(event) => self.ips_event(event),
             Event::Latency(event) => self.latency_event(event),
             Event::Network(event) => self.network_event(event),

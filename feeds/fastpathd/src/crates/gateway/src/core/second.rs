@@ -29,6 +29,7 @@ impl Core {
         effects.extend(self.ips_second());
         effects.extend(self.doctor_second(readings.doctor));
         effects.extend(self.export_second());
+        effects.extend(self.history_second());
         effects
     }
 

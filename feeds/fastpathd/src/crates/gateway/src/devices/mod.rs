@@ -40,6 +40,8 @@ pub(crate) struct State {
     owners: HashMap<IpAddr, Mac>,
     /// Bytes of hosts without a known MAC and of replaced devices.
     others: HostBytes,
+    /// Bytes since the last second, by device; `None`: others.
+    grown: Vec<(Option<Mac>, HostBytes)>,
     since: Now,
     /// How many devices may be replaced in this second.
     replaceable: usize,
@@ -48,11 +50,12 @@ pub(crate) struct State {
 
 impl State {
     pub(crate) fn new(now: Now) -> Self {
-        let (devices, owners) = (HashMap::new(), HashMap::new());
+        let (devices, owners, grown) = (HashMap::new(), HashMap::new(), Vec::new());
         Self {
             devices,
             owners,
             others: HostBytes::default(),
+            grown,
             since: now,
             replaceable: 0,
             pauses: Pauses::default(),
@@ -78,9 +81,15 @@ impl State {
         }
         self.replaceable = MAX_REPLACED;
         self.others.add(grown.others);
+        self.grown = vec![(None, grown.others)];
         for (address, bytes) in grown.hosts {
             self.add(address, bytes, network, now);
         }
+    }
+
+    /// Returns the bytes of the last second.
+    pub(crate) fn grown(&self) -> &[(Option<Mac>, HostBytes)] {
+        &self.grown
     }
 
     fn add(&mut self, address: IpAddr, bytes: HostBytes, network: &NetworkView, now: Now) {
@@ -95,6 +104,8 @@ impl State {
             Some((mac, false)) => Some(mac),
             None => self.owners.get(&address).copied(),
         };
+        let owner = owner.filter(|mac| self.devices.contains_key(mac));
+        self.grown.push((owner, bytes));
         match owner.and_then(|mac| self.devices.get_mut(&mac)) {
             Some(device) => {
                 device.bytes.add(bytes);

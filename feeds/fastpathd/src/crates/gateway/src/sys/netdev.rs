@@ -39,6 +39,11 @@ impl NetMeter {
         self.at = now;
     }
 
+    /// Returns the received and sent bytes of a device at the last reading.
+    pub(crate) fn bytes(&self, device: &str) -> Option<(u64, u64)> {
+        self.last.get(device).copied()
+    }
+
     pub(crate) fn rate(&self, device: &str) -> Rate {
         self.rates.get(device).copied().unwrap_or_default()
     }

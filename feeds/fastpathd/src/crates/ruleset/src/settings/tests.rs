@@ -50,6 +50,7 @@ fn reads_every_option_of_the_settings() {
 	list slow_tunnel 'sit'
 	option slow_packets '12'
 	option metrics_hosts '100'
+	option history_interval '60'
 
 config exclude
 	option name 'nas backup'
@@ -74,6 +75,7 @@ config exclude
         left_out: [Ipv6, Pppoe, Sit, Wireguard].into_iter().collect(),
         slow_packets: 12,
         metrics_hosts: 100,
+        history: Some(Duration::from_secs(60)),
         excludes: vec![Exclude {
             name: "nas backup".to_owned(),
             src: Some(Network { address: IpAddr::from([10, 10, 10, 0]), prefix: 24 }),
@@ -119,6 +121,8 @@ fn every_error_names_section_option_and_value() {
         ("refresh", "0", "is not a number from 1 to 3600"),
         ("refresh", "1.5", "is not a number from 1 to 3600"),
         ("refresh", "-1", "is not a number from 1 to 3600"),
+        ("history", "600", "is not 0 or 1"),
+        ("history_interval", "0", "is not a number from 1 to 3600"),
         ("metrics_hosts", "101", "is not a number from 0 to 100"),
         ("metrics_hosts", "all", "is not a number from 0 to 100"),
         ("slow_packets", "1000001", "is not a number from 0 to 1000000"),

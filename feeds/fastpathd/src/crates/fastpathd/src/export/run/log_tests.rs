@@ -196,6 +196,7 @@ fn only_event_types_that_collectors_take_are_wanted() {
             socket: none(),
             config: none(),
             leases: none(),
+            history: none(),
             run: none(),
             commands: none(),
             own_rules: none(),

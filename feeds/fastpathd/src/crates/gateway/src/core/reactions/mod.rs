@@ -7,6 +7,7 @@ mod ebpf;
 mod engine;
 mod export;
 mod foreign;
+mod history;
 mod inspection;
 mod latency;
 mod machine;

@@ -255,6 +255,7 @@ impl Router {
             | Outcome::NotFound
             | Outcome::NoMethod
             | Outcome::Doctor(_)
+            | Outcome::History(_)
             | Outcome::Reinspect => Vec::new(),
         };
         self.execute(effects);

@@ -52,12 +52,14 @@ fn any_job_end() -> impl Strategy<Value = JobEnd> {
 }
 
 fn any_step() -> impl Strategy<Value = Step> {
-    const METHODS: [&str; 14] = [
+    const METHODS: [&str; 16] = [
         "status",
         "flows",
         "top",
         "devices",
         "history",
+        "usage",
+        "journal",
         "topology",
         "cpu",
         "ebpf",

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! Samples the other subsystems for the history.
+
+use ips::State as Inspection;
+
+use crate::core::Core;
+use crate::effect::Effect as AnyEffect;
+use crate::history::{Effect, Event, Sample, WanSample, Write};
+
+impl Core {
+    pub(crate) fn history_event(&mut self, event: Event) -> Vec<AnyEffect> {
+        self.history.event(event, self.now);
+        Vec::new()
+    }
+
+    pub(crate) fn history_second(&mut self) -> Option<AnyEffect> {
+        let paths = self.conntrack.flows().totals().paths;
+        let of = [paths.slow, paths.inspect, paths.flowtable, paths.hardware, paths.ebpf];
+        let wans = self.network.wans(self.sys.rates(), self.now).into_iter().map(|wan| {
+            let bytes = self.sys.rates().bytes(&wan.port).map(|(received, sent)| [sent, received]);
+            WanSample { name: wan.name, up: wan.up, bytes }
+        });
+        let events = self.ips.events();
+        let mut alerts = [events.counts.not_read_alerts, events.counts.not_read_blocked];
+        for (_, numbers) in events.severities.counted() {
+            (0..2).for_each(|at| alerts[at] += numbers[at]);
+        }
+        let sample = Sample {
+            devices: self.devices.grown(),
+            paths: of.map(|path| path.bytes),
+            alerts,
+            wans: wans.collect(),
+            engine: self.offload.flowtable().active().name(),
+            inspection: match self.ips.inspection().condition().state {
+                Inspection::Starting => "",
+                Inspection::InlineDegraded => Inspection::Inline.name(),
+                state @ (Inspection::Off
+                | Inspection::Inline
+                | Inspection::FailingOpen
+                | Inspection::FailingClosed
+                | Inspection::RulesRejected
+                | Inspection::Watching) => state.name(),
+            },
+            digest: self.configuration.digest(),
+        };
+        let write = self.history.second(&sample, self.now)?;
+        Some(Effect::Write(Box::new(write)).into())
+    }
+
+    /// Returns the last write of this daemon.
+    pub fn last_history(&mut self) -> Option<Write> {
+        self.history.finish(self.now)
+    }
+}

@@ -1,0 +1,255 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! Parses `usage` and `journal`, and builds their answers from what was recorded.
+
+use std::collections::BTreeMap;
+
+use flows::{Now, QueryError, Request};
+use ledger::{Book, Entry, Key, Name, Stamp, Sums};
+use serde::Serialize;
+use serde_json::Value;
+use topology::Mac;
+use ubus::{Blobmsg, EncodeError};
+
+use super::{CLOCK_SET_MS, State, book};
+
+/// Maximum rows of a series, so that an answer of all fits into a message of ubus.
+const MAX_ROWS: usize = 1500;
+const MAX_DEVICES: usize = 512;
+const MAX_WANS: usize = 4;
+const MAX_EVENTS: usize = 500;
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Wanted {
+    Usage { mac: Option<Mac>, days: bool, from_ms: u64, to_ms: u64 },
+    Journal { since: u64, limit: usize },
+}
+
+/// A request that needs the files, with what is not yet in them.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Query {
+    wanted: Wanted,
+    /// What is being written, unless the files already have more than this number of writes.
+    writing: (u64, Book),
+    unsaved: Book,
+    tally: Tally,
+    storage: Storage,
+}
+
+/// State of the files.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+struct Storage {
+    /// `on`, `off`, `clock`, `room` or `failed`.
+    state: &'static str,
+    why: String,
+    saved_ms: u64,
+    size: u64,
+}
+
+#[derive(Debug, Serialize)]
+struct Usage {
+    step: &'static str,
+    cols: &'static [&'static str],
+    rows: Vec<Vec<u64>>,
+    more: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    devices: Option<Vec<DeviceSums>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    wans: Option<Vec<WanSeries>>,
+    storage: Storage,
+}
+
+#[derive(Debug, Serialize)]
+struct DeviceSums {
+    /// Empty: others.
+    mac: String,
+    up_bytes: u64,
+    down_bytes: u64,
+    offloaded_bytes: u64,
+}
+
+#[derive(Debug, Serialize)]
+struct WanSeries {
+    name: String,
+    cols: [&'static str; 3],
+    rows: Vec<[u64; 3]>,
+}
+
+#[derive(Debug, Serialize)]
+struct Journal {
+    events: Vec<EventView>,
+    storage: Storage,
+}
+
+#[derive(Debug, Serialize)]
+struct EventView {
+    at_ms: u64,
+    kind: &'static str,
+    about: String,
+}
+
+/// Columns of a device's rows are the first five.
+const COLS: [&str; 12] = [
+    "at_ms",
+    "recorded_s",
+    "up_bytes",
+    "down_bytes",
+    "offloaded_bytes",
+    "slow_bytes",
+    "inspect_bytes",
+    "flowtable_bytes",
+    "hardware_bytes",
+    "ebpf_bytes",
+    "alerts_allowed",
+    "alerts_blocked",
+];
+const DEVICE_COLS: usize = 5;
+
+impl State {
+    pub(crate) fn usage(&self, request: &Value, now: Now) -> Result<Query, QueryError> {
+        let object = Request::new("", request)?;
+        object.only(&["mac", "step", "from_ms", "to_ms"])?;
+        let mac = object.word("mac", |word| word.parse().ok(), "a MAC address")?;
+        let days = |word: &str| ["quarter", "day"].iter().position(|step| *step == word);
+        let days = object.word("step", days, "quarter or day")?.unwrap_or(0) == 1;
+        let from_ms = object.integer("from_ms", 0, u64::MAX)?.unwrap_or(0);
+        let to_ms = object.integer("to_ms", 0, u64::MAX)?.unwrap_or(u64::MAX);
+        Ok(self.query(Wanted::Usage { mac, days, from_ms, to_ms }, now))
+    }
+
+    pub(crate) fn journal(&self, request: &Value, now: Now) -> Result<Query, QueryError> {
+        let object = Request::new("", request)?;
+        object.only(&["since", "limit"])?;
+        let since = object.integer("since", 0, u64::MAX)?.unwrap_or(0);
+        let limit = object.integer("limit", 1, MAX_EVENTS)?.unwrap_or(100);
+        Ok(self.query(Wanted::Journal { since, limit }, now))
+    }
+
+    fn query(&self, wanted: Wanted, now: Now) -> Query {
+        let failure = self.failure.as_ref();
+        let state = match failure {
+            _ if self.interval.is_none() => "off",
+            _ if now.unix_ms < CLOCK_SET_MS => "clock",
+            Some(failure) if failure.is_full => "room",
+            Some(_) => "failed",
+            None => "on",
+        };
+        let storage = Storage {
+            state,
+            why: failure.map(|failure| failure.text.clone()).unwrap_or_default(),
+            saved_ms: self.saved.map_or(0, |saved| now.unix_ms_at(saved)),
+            size: self.size,
+        };
+        let (writing, unsaved) = self.buckets.split_at(self.writing);
+        let writing = (self.writes, book(writing, now));
+        let (unsaved, tally) = (book(unsaved, now), Tally::default());
+        Query { wanted, writing, unsaved, tally, storage }
+    }
+}
+
+impl Query {
+    /// Adds a cell to the answer if the request selects it.
+    pub fn add(&mut self, stamp: Stamp, key: Key, sums: Sums) {
+        let Wanted::Usage { mac, days, from_ms, to_ms } = self.wanted else { return };
+        let start = if days { Stamp::Day(stamp.day()) } else { stamp }.start_ms();
+        let is_step = days || matches!(stamp, Stamp::Quarter(_));
+        let is_key =
+            mac.is_none_or(|mac| matches!(key, Key::Recorded) || key == Key::Device(mac.0));
+        if is_step && is_key && (from_ms..to_ms).contains(&start) {
+            self.tally.add(start, key, &sums);
+        }
+    }
+
+    /// Encodes the answer. The files have these events after this number of writes.
+    pub fn answer(mut self, mut events: Vec<Entry>, writes: u64) -> Result<Blobmsg, EncodeError> {
+        let (written, writing) = std::mem::take(&mut self.writing);
+        let unsaved = std::mem::take(&mut self.unsaved);
+        for book in [unsaved].into_iter().chain((written == writes).then_some(writing)) {
+            for ((stamp, key), sums) in book.cells {
+                self.add(stamp, key, sums);
+            }
+            events.extend(book.events);
+        }
+        match self.wanted {
+            Wanted::Usage { mac, days, .. } => {
+                Blobmsg::encode(&self.tally.usage(mac.is_none(), days, self.storage))
+            }
+            Wanted::Journal { since, limit } => {
+                events.retain(|event| event.unix_ms > since);
+                events.sort_unstable_by(|one, other| other.cmp(one));
+                events.truncate(limit);
+                let view = |event: Entry| EventView {
+                    at_ms: event.unix_ms,
+                    kind: event.kind.name(),
+                    about: event.about,
+                };
+                let events = events.into_iter().map(view).collect();
+                Blobmsg::encode(&Journal { events, storage: self.storage })
+            }
+        }
+    }
+}
+
+/// Sums of the selected cells.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+struct Tally {
+    rows: BTreeMap<u64, [u64; COLS.len()]>,
+    devices: BTreeMap<Key, Sums>,
+    wans: BTreeMap<Name, BTreeMap<u64, [u64; 2]>>,
+}
+
+impl Tally {
+    fn add(&mut self, start: u64, key: Key, sums: &Sums) {
+        let row = self.rows.entry(start).or_default();
+        row[0] = start;
+        match key {
+            Key::Recorded => row[1] += sums[0],
+            Key::Device(_) | Key::Others => {
+                add(&mut row[2..5], sums);
+                add(self.devices.entry(key).or_default(), sums);
+            }
+            Key::Path(path) => {
+                if let Some(cell) = row[5..10].get_mut(usize::from(path)) {
+                    *cell += sums[0];
+                }
+            }
+            Key::Alerts => add(&mut row[10..12], sums),
+            Key::Wan(name) => {
+                add(self.wans.entry(name).or_default().entry(start).or_default(), sums);
+            }
+        }
+    }
+
+    fn usage(self, is_all: bool, days: bool, storage: Storage) -> Usage {
+        let count = if is_all { COLS.len() } else { DEVICE_COLS };
+        let surplus = self.rows.len().saturating_sub(MAX_ROWS);
+        let first_ms = self.rows.keys().nth(surplus).copied().unwrap_or(0);
+        let mut devices: Vec<(Key, Sums)> = self.devices.into_iter().collect();
+        devices.sort_by_key(|(_, [up, down, _])| std::cmp::Reverse(up.saturating_add(*down)));
+        let device = |(key, [up_bytes, down_bytes, offloaded_bytes]): (Key, Sums)| DeviceSums {
+            mac: if let Key::Device(mac) = key { Mac(mac).to_string() } else { String::new() },
+            up_bytes,
+            down_bytes,
+            offloaded_bytes,
+        };
+        let wan = |(name, series): (Name, BTreeMap<u64, [u64; 2]>)| WanSeries {
+            name: name.text(),
+            cols: ["at_ms", "up_bytes", "down_bytes"],
+            rows: series.range(first_ms..).map(|(at, [up, down])| [*at, *up, *down]).collect(),
+        };
+        Usage {
+            step: if days { "day" } else { "quarter" },
+            cols: &COLS[..count],
+            rows: self.rows.into_values().skip(surplus).map(|row| row[..count].into()).collect(),
+            more: surplus > 0,
+            devices: is_all.then(|| devices.into_iter().take(MAX_DEVICES).map(device).collect()),
+            wans: is_all.then(|| self.wans.into_iter().take(MAX_WANS).map(wan).collect()),
+            storage,
+        }
+    }
+}
+
+fn add(to: &mut [u64], sums: &Sums) {
+    for (sum, more) in to.iter_mut().zip(sums) {
+        *sum = sum.saturating_add(*more);
+    }
+}
