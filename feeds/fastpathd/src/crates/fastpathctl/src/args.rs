@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 
 use crate::device::Verb;
 use crate::doctor::Request;
-use crate::{cpu_plan, ebpf, export, protection, show};
+use crate::{cpu_plan, ebpf, export, protection, show, usage};
 
 #[derive(Debug)]
 pub(crate) struct Args {
@@ -75,6 +75,8 @@ usage: fastpathctl [--json] [--socket PATH] COMMAND
                          forward nothing for a device, until then or resumed
   resume WHO             end a pause
   forget WHO             remove what was said about a device
+  usage [MAC] [--days N] bytes by quarter hour, or by day, of a device or of all
+  journal [--limit N]    events: WAN, engine, inspection, configuration, new devices
   topology               devices, VLANs, PPPoE sessions and fast path membership
   engine [off|flowtable|flowtable-hw|ebpf] [--persist]
                          show or select the offload engine
@@ -109,6 +111,7 @@ struct Seen {
     filter: Map<String, Value>,
     page: Map<String, Value>,
     persist: bool,
+    days: Option<u64>,
     doctor: Request,
 }
 
@@ -125,6 +128,7 @@ pub(crate) fn parse(args: impl IntoIterator<Item = OsString>) -> Result<Args, Ar
             Short('j') | Long("json") => json = true,
             Short('s') | Long("socket") => socket = parser.value()?.string()?,
             Long("persist") => seen.persist = true,
+            Long("days") => seen.days = Some(parser.value()?.parse()?),
             Long("yes") => seen.doctor.yes = true,
             Long("fix") => seen.doctor.fixes.push(parser.value()?.string()?),
             Long("check") => seen.doctor.checks.push(parser.value()?.string()?),
@@ -211,6 +215,8 @@ impl Seen {
                 Command::Device(verb.map_err(wrong)?)
             }
             "devices" => ask("devices", json!({}), show::devices),
+            "usage" => ask("usage", usage::request(words.next(), self.days), usage::usage),
+            "journal" => ask("journal", self.request(), usage::journal),
             "flush" => ask("flush", json!({}), show::flushed),
             "engine" => {
                 let persist = self.persist;

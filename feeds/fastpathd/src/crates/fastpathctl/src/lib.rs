@@ -14,6 +14,7 @@ mod protection;
 mod show;
 mod table;
 mod units;
+mod usage;
 mod watch;
 
 use std::ffi::OsString;

@@ -134,22 +134,24 @@ fn formats_an_empty_answer_without_a_panic() {
 fn escapes_control_characters_of_all_answers() {
     use crate::export::exports;
     use crate::protection::{alerts, blocks, ips, plain_answer};
+    use crate::usage::{journal, usage};
 
     let evil = "evil\u{1b}[2J\u{202e}\nforged";
     let row = json!({
-        "key": evil, "name": evil, "kind": evil, "why": evil, "lower": evil, "device": evil,
+        "key": evil, "name": evil, "kind": evil, "about": evil, "mac": evil, "why": evil, "lower": evil, "device": evil,
         "peer": evil, "addresses": [evil], "address": evil, "reason": evil, "text": evil,
         "src": evil, "in_zone": evil, "signature": evil, "state": evil, "proto": evil,
     });
     let answer = plain_answer(json!({
         "rows": [row], "links": [row], "pppoe": [row], "wan": [row], "health": [row],
         "alerts": [row], "blocks": [row], "devices": [row], "exports": [row], "flow": row,
-        "events": [row], "ports": [evil], "engine": row, "ips": row, "state": evil, "why": evil,
+        "events": [row], "ports": [evil], "storage": row, "engine": row, "ips": row, "state": evil, "why": evil,
         evil: evil,
     }));
-    for show in
-        [top, devices, topology, status, flows, flow, engine, flushed, alerts, blocks, ips, exports]
-    {
+    for show in [
+        top, devices, topology, status, flows, flow, engine, flushed, alerts, blocks, ips, exports,
+        usage, journal,
+    ] {
         let said = show(&answer);
         assert!(!said.contains(['\u{1b}', '\u{202e}']), "{said:?}");
         assert!(!said.lines().any(|line| line.starts_with("forged")), "{said:?}");
