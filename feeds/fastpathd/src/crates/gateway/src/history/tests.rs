@@ -214,7 +214,7 @@ fn changes_of_states_are_events() {
     let limited = ask(&state, "journal", &json!({"limit": 1}), at(99, START + 99_000));
     assert_eq!(limited["events"].as_array().unwrap().len(), 1);
     let usage = ask(&state, "usage", &json!({}), at(99, START + 99_000));
-    assert_eq!(usage["wans"][0]["rows"], json!([[START, 5, 5]]));
+    assert_eq!(usage["wans"][0]["rows"], json!([[START, 7, 7]]));
 }
 
 #[test]
