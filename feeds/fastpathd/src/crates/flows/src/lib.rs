@@ -45,7 +45,7 @@ pub use network::{Network, Side};
 pub use page::{FlowDetail, FlowPage, GroupRow, HostMove, MoveKind, OpenHost, Rows, Top, TopRow};
 pub use parse::{QueryError, Request};
 pub use path::{Path, Reason};
-pub use query::{Filter, FlowsQuery, Group, Sort, TopQuery};
+pub use query::{Filter, FlowsQuery, Group, Sort, TopQuery, addresses};
 pub use report::{FlowEndReason, FlowRecord, RecordSide, RecordTimeouts};
 pub use rows::FlowEvent;
 pub use stack::{Seen, StackCount};

@@ -41,7 +41,7 @@ pub(crate) struct Matcher {
     inspections: Option<u64>,
     protos: Option<[bool; 256]>,
     sides: Option<Marks>,
-    host: Option<IpAddr>,
+    hosts: Vec<IpAddr>,
     ipv6: Option<bool>,
     forwarded: Option<bool>,
     words: Vec<Word>,
@@ -75,7 +75,7 @@ impl Matcher {
             protos: (!filter.protos.is_empty())
                 .then(|| each_proto(|number| filter.protos.contains(&number))),
             sides: sides(filter, table),
-            host: filter.host,
+            hosts: filter.hosts.clone(),
             ipv6: filter.ipv6,
             forwarded: filter.forwarded,
             words,
@@ -93,7 +93,8 @@ impl Matcher {
             && self.ipv6.is_none_or(|ipv6| ipv6 == flow.orig.src.is_ipv6())
             && self.forwarded.is_none_or(|it| it != reason.is_some_and(Reason::local))
             && self.sides.as_ref().is_none_or(|s| s.has(flow.initiator) || s.has(flow.responder))
-            && self.host.is_none_or(|host| flow.addresses().contains(&host))
+            && (self.hosts.is_empty()
+                || flow.addresses().iter().any(|each| self.hosts.contains(each)))
             && self.words.iter().all(|word| word.found(flow))
     }
 }

@@ -75,8 +75,8 @@ pub struct Filter {
     pub protos: Vec<u8>,
     pub vlan: Option<u16>,
     pub zone: Option<String>,
-    /// Any of the four addresses of the flow.
-    pub host: Option<IpAddr>,
+    /// One of them is any of the four addresses of the flow.
+    pub hosts: Vec<IpAddr>,
     /// True for IPv6, false for IPv4.
     pub ipv6: Option<bool>,
     /// True for forwarded flows, false for local flows ([`Reason::local`]).
@@ -106,7 +106,7 @@ impl Filter {
             protos: object.words("proto", crate::proto::number, "a protocol")?,
             vlan: object.integer("vlan", 0, 4095)?,
             zone: object.text("zone", MAX_TEXT)?.map(str::to_owned),
-            host: object.word("host", address, "an address")?,
+            hosts: object.word("host", addresses, "an address")?.unwrap_or_default(),
             ipv6: object.integer::<u8>("family", 4, 6)?.map_or(
                 Ok(None),
                 |family| match family {
@@ -120,9 +120,15 @@ impl Filter {
     }
 }
 
-/// Parses an address; an IPv4-mapped IPv6 address becomes IPv4.
-fn address(word: &str) -> Option<IpAddr> {
-    word.parse().ok().map(|address: IpAddr| address.to_canonical())
+/// Maximum number of addresses in a filter: those of one device.
+const MAX_ADDRESSES: usize = 16;
+
+/// Parses addresses separated by commas; IPv4-mapped IPv6 addresses become IPv4.
+#[must_use]
+pub fn addresses(words: &str) -> Option<Vec<IpAddr>> {
+    let parse = |word: &str| word.parse().ok().map(|address: IpAddr| address.to_canonical());
+    let all = words.split(',').map(parse).collect::<Option<Vec<_>>>()?;
+    (all.len() <= MAX_ADDRESSES).then_some(all)
 }
 
 #[expect(clippy::option_option, reason = "the inner None is a flow that is not slow")]

@@ -115,6 +115,8 @@ fn filters_by_each_condition() {
     assert_eq!(found(&json!({ "zone": "gue" })), [0_u64; 0]);
     assert_eq!(found(&json!({ "host": "100.64.0.1" })), [1, 2], "before or after NAT");
     assert_eq!(found(&json!({ "host": "::ffff:100.64.0.1" })), [1, 2], "mapped to IPv6");
+    let either = "192.0.2.77,100.64.0.1";
+    assert_eq!(found(&json!({ "host": either })), [1, 2], "one of several");
     assert_eq!(found(&json!({ "family": 6 })), [4]);
     assert_eq!(found(&json!({ "family": 4, "vlan": 10, "proto": ["tcp"] })), [1, 6]);
 }
@@ -282,6 +284,7 @@ fn errors_name_field_and_value() {
         ),
         (json!({ "filter": { "family": 5 } }), "filter.family: expected 4 or 6, not 5"),
         (json!({ "filter": { "host": "desk" } }), "filter.host: expected an address, not \"desk\""),
+        (json!({ "filter": { "host": "::1," } }), "filter.host: expected an address, not \"::1,\""),
         (
             json!({ "filter": { "vlan": 4096 } }),
             "filter.vlan: expected an integer from 0 to 4095, not 4096",

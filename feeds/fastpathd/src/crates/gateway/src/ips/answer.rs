@@ -320,7 +320,7 @@ fn parse(wanted: &Value) -> Result<AlertFilter, QueryError> {
         text: wanted.text("text", 128)?.map(str::to_owned),
         blocked: wanted.word("action", blocked, "allowed or blocked")?,
         severity: wanted.integer("severity", 0, u32::MAX)?,
-        address: wanted.word("address", |word| word.parse().ok(), "an address")?,
+        addresses: wanted.word("address", flows::addresses, "an address")?.unwrap_or_default(),
         sid: wanted.integer("sid", 0, u32::MAX)?,
         flow: wanted.integer("flow", 0, u64::MAX)?,
         since: 0,

@@ -37,7 +37,8 @@ pub struct AlertFilter {
     pub blocked: Option<bool>,
     /// Maximum severity number; smaller numbers are more severe.
     pub severity: Option<u32>,
-    pub address: Option<IpAddr>,
+    /// Either end is one of them; empty: any.
+    pub addresses: Vec<IpAddr>,
     pub sid: Option<u32>,
     pub flow: Option<u64>,
     pub since: u64,
@@ -156,7 +157,7 @@ fn matches(filter: &AlertFilter, alert: &Alert, context: &impl AlertContext) -> 
     filter.blocked.is_none_or(|blocked| blocked == alert.blocked)
         && filter.severity.is_none_or(|worst| alert.severity <= worst)
         && filter.sid.is_none_or(|sid| sid == alert.sid)
-        && filter.address.is_none_or(|address| ends().any(|end| end == address))
+        && (filter.addresses.is_empty() || ends().any(|end| filter.addresses.contains(&end)))
         && filter.flow.is_none_or(|flow| context.flow(alert) == Some(flow))
 }
 

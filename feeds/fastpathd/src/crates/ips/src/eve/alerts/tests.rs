@@ -139,7 +139,7 @@ fn the_memory_of_a_thousand_alerts_is_bounded() {
 #[test]
 fn a_filter_requires_all_its_conditions() {
     let alerts = alerts(4);
-    let address = |text: &str| Some(text.parse().unwrap());
+    let ends = |texts: &[&str]| texts.iter().map(|text| text.parse().unwrap()).collect();
     let text = |text: &str| Some(text.to_owned());
     let none = AlertFilter::default;
     for (filter, expected) in [
@@ -147,8 +147,9 @@ fn a_filter_requires_all_its_conditions() {
         (AlertFilter { blocked: Some(true), ..none() }, vec![4, 2]),
         (AlertFilter { severity: Some(2), ..none() }, vec![4, 1]),
         (AlertFilter { sid: Some(3), ..none() }, vec![3]),
-        (AlertFilter { address: address("192.0.2.1"), ..none() }, vec![4, 3, 2, 1]),
-        (AlertFilter { address: address("192.0.2.9"), ..none() }, vec![]),
+        (AlertFilter { addresses: ends(&["192.0.2.1"]), ..none() }, vec![4, 3, 2, 1]),
+        (AlertFilter { addresses: ends(&["192.0.2.9"]), ..none() }, vec![]),
+        (AlertFilter { addresses: ends(&["192.0.2.9", "192.0.2.1"]), ..none() }, vec![4, 3, 2, 1]),
         (AlertFilter { text: text("RULE 2"), ..none() }, vec![2]),
         (AlertFilter { text: text("example.ORG"), ..none() }, vec![4, 3, 2, 1]),
         (AlertFilter { text: text("2001:db8"), ..none() }, vec![4, 3, 2, 1]),
