@@ -26,7 +26,11 @@ export const sentByRouter: Readonly<Record<string, string>> = {
   ),
 };
 
-const isLate = (part: string): boolean => Object.hasOwn(sentByRouter, part);
+/** Parts of screens that wait for the second script. */
+const ofScreens = ['devices'];
+
+const isLate = (part: string): boolean =>
+  Object.hasOwn(sentByRouter, part) || ofScreens.includes(part);
 
 function messagesOf(parts: Record<string, string>): object {
   const read = (file: string) => JSON.parse(readFileSync(file, 'utf8')) as object;
@@ -35,8 +39,8 @@ function messagesOf(parts: Record<string, string>): object {
 
 /**
  * Provides `virtual:messages` with an import function per language. In the built page each language
- * is one script, of which a browser fetches only one. Texts that the router sends in English are a
- * second script, fetched after the first screen.
+ * is one script, of which a browser fetches only one. Texts that the router sends in English, and
+ * those of some screens, are a second script, fetched after the first screen.
  */
 export function messages(): Plugin {
   return {

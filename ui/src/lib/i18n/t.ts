@@ -23,16 +23,17 @@ export function known(...wanted: (string | undefined)[]): string {
 export const tags: readonly string[] = Object.keys(languages);
 
 /**
- * Loads a language for all later messages. Parts whose English texts the router sends are fetched
- * afterwards.
+ * Loads a language for all later messages. Some parts are fetched afterwards; until then, they stay
+ * in the previous language.
  */
 export async function setLanguage(tag: string): Promise<void> {
   const fetched = await languages[tag]?.();
   if (!fetched) throw new Error(`language ${tag} is not available`);
-  messages = fetched;
+  const now = { ...messages, ...fetched };
+  messages = now;
   plurals = new Intl.PluralRules(tag);
   late = lateParts[tag]?.().then((parts) => {
-    if (messages !== fetched) return;
+    if (messages !== now) return;
     messages = { ...fetched, ...parts };
     partsArrived();
   });
