@@ -63,6 +63,12 @@ function fontLicence(): Plugin {
   };
 }
 
+/** Icons of kinds of devices, which are loaded with their screen. */
+const kinds = [
+  ...['cctv', 'gamepad-2', 'laptop', 'monitor', 'printer', 'router', 'smartphone'],
+  ...['speaker', 'tablet', 'tv', 'washing-machine'],
+].map((name) => `/${name}.svg`);
+
 /** Modules of the first load. */
 const shared = [
   /node_modules\/(svelte|esm-env|clsx|lucide-static)\//,
@@ -79,6 +85,7 @@ const glance = [
 const parts = [
   /src\/lib\/(form|chart|format\/\w+\.svelte$|live\/poll)/,
   /src\/lib\/(protection\/(setup\/(OnOff|StatusSwitch)|RulesNote)|overview\/engine|help\/Keys)/,
+  /src\/lib\/(devices\/(devices|link|owners|messages)|search\/rank|protection\/verbs)/,
 ];
 
 export default defineConfig({
@@ -113,7 +120,8 @@ export default defineConfig({
             {
               name: 'base',
               // Includes the common style: the order of scripts is the order of CSS rules.
-              test: (id) => shared.some((each) => each.test(id)),
+              test: (id) =>
+                shared.some((each) => each.test(id)) && !kinds.some((each) => id.endsWith(each)),
               priority: 1,
             },
             { name: 'glance', test: (id) => glance.some((each) => each.test(id)) },

@@ -17,7 +17,7 @@ async function everyView(page: Page, port: number, check: (what: string) => Prom
   await page.getByRole('button', { name: 'Show as table' }).click();
   await check('overview with the table of the chart');
   await page.goto('#/topology');
-  await expect(page.getByRole('heading', { name: 'Devices' })).toBeVisible();
+  await expect(page.getByRole('heading', { name: 'Interfaces' })).toBeVisible();
   await check('topology');
   for (const part of ['now', 'policy', 'rules']) {
     await page.goto(`#/protection?part=${part}`);

@@ -183,6 +183,7 @@ export class Touch implements Input {
   async go(screen: string): Promise<void> {
     const groups: Record<string, string> = {
       Overview: 'Overview',
+      Devices: 'Devices',
       Flows: 'Traffic',
       Topology: 'Traffic',
       Protection: 'Security',

@@ -5,7 +5,8 @@ import { standaloneOnly } from './place';
 standaloneOnly();
 
 /** Matches message keys, which the page shows in place of missing messages. */
-const keys = /\b(flows?|col|wan|chart|paths|engine|health|topology|state|alerts|policy)\.[a-z]/;
+const keys =
+  /\b(flows?|column|kind|col|wan|chart|paths|engine|health|topology|state|alerts|policy)\.[a-z]/;
 
 test.describe('for a browser that prefers German', () => {
   test.use({ locale: 'de-AT' });
@@ -24,7 +25,7 @@ test.describe('for a browser that prefers German', () => {
     await expect(page).toHaveTitle(/^(\d+ Befunde? · )?Übersicht · \S+ · fastpath$/);
     await expect(page.getByRole('region', { name: 'Durchsatz nach Pfad' })).toBeVisible();
     await expect(page.locator('[data-figure="offload"]')).toHaveText(/^\d+,\d|^100\b|^–/);
-    for (const screen of ['Verbindungen', 'Schutz', 'Topologie', 'Übersicht']) {
+    for (const screen of ['Geräte', 'Verbindungen', 'Schutz', 'Topologie', 'Übersicht']) {
       const link = page
         .getByRole('navigation', { name: 'Ansichten' })
         .getByRole('link', { name: screen });

@@ -26,7 +26,7 @@ test('a reload stays logged in, logging out ends the session', async ({ page, re
     return (await (await request.post('/ubus', { data })).json()) as object;
   };
   await page.reload();
-  await expect(page.getByRole('heading', { name: 'Devices' })).toBeVisible();
+  await expect(page.getByRole('heading', { name: 'Interfaces' })).toBeVisible();
   expect(await status()).toHaveProperty('result');
   await (await userMenu(page)).getByRole('menuitem', { name: 'Log out' }).click();
   await expect(page.getByRole('heading', { name: 'Log in' })).toBeVisible();

@@ -13,7 +13,7 @@ const words = {
 type Locale = keyof typeof words;
 
 const screens = [
-  ...['overview', 'flows', 'protection', 'topology', 'health', 'network', 'wan'],
+  ...['overview', 'devices', 'flows', 'protection', 'topology', 'health', 'network', 'wan'],
   ...['fastpath', 'firewall', 'cpu', 'export', 'system', 'wizard'],
 ];
 

@@ -210,6 +210,35 @@ const exclusion: Task = {
   },
 };
 
+const pause: Task = {
+  title: 'pause a device for an hour and resume it',
+  prepare: ({ lan }) => lan.reachesInternet(),
+  perform: async (input, { page, router }) => {
+    const file = () => router.run('cat /etc/config/fastpath');
+    await input.go('Devices');
+    await input.press(page.getByRole('link', { name: /^h10/ }));
+    await input.press(page.getByRole('button', { name: 'Pause 1 h' }));
+    await expect(page.getByText(/^Paused until \d\d:\d\d\.$/)).toBeVisible();
+    expect(await file()).toMatch(/option\s+paused_until\s+'\d{10}'/);
+    await input.press(page.getByRole('button', { name: 'Resume' }));
+    await expect(page.getByText('Resumed.')).toBeVisible();
+    expect(await file()).not.toContain('paused_until');
+  },
+};
+
+const reserve: Task = {
+  title: 'reserve the address of a device',
+  prepare: ({ lan }) => lan.reachesInternet(),
+  perform: async (input, { page, router }) => {
+    await input.go('Devices');
+    await input.press(page.getByRole('link', { name: /^h10/ }));
+    await input.press(page.getByRole('button', { name: `Reserve ${hosts.h10}` }));
+    await applied(input, page);
+    expect(await router.run('cat /etc/config/dhcp')).toContain(`option ip '${hosts.h10}'`);
+    await expect(page.getByRole('button', { name: `${hosts.h10} is reserved` })).toBeVisible();
+  },
+};
+
 export const tasks: readonly Task[] = [
   why,
   vlan,
@@ -221,4 +250,6 @@ export const tasks: readonly Task[] = [
   engine,
   forward,
   exclusion,
+  pause,
+  reserve,
 ];

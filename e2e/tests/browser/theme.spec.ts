@@ -6,7 +6,7 @@ import { theme } from './place';
 test.skip(!theme, 'LUCI_THEME does not name a theme of LuCI');
 
 const screens = [
-  ...['overview', 'flows', 'protection', 'topology', 'health', 'network', 'wan'],
+  ...['overview', 'devices', 'flows', 'protection', 'topology', 'health', 'network', 'wan'],
   ...['fastpath', 'firewall', 'cpu', 'export', 'system', 'wizard'],
 ];
 

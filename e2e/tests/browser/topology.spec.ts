@@ -3,7 +3,9 @@ import { core, expect, open, test } from './fixture';
 
 test('shows ports, VLANs, PPPoE and the devices of the flowtable', core, async ({ page }) => {
   await open(page, 'topology');
-  const drawing = page.getByRole('img', { name: /Devices in the fast path: .*lan1, lan2, lan3/ });
+  const drawing = page.getByRole('img', {
+    name: /Interfaces in the fast path: .*lan1, lan2, lan3/,
+  });
   await expect(drawing).toBeVisible();
   for (const text of ['lan1', 'lan2', 'lan3', 'wan', 'br-lan', 'pppoe-wan']) {
     const exact = new RegExp(`^\\s*${text}\\s*$`);

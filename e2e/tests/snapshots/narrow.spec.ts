@@ -12,6 +12,8 @@ const content: Record<string, readonly (string | RegExp)[]> = {
     ...['Summary', 'Throughput by path', 'Flows by path', 'Protection', 'Top hosts'],
     ...['Internet', 'CPU', 'Health'],
   ],
+  devices: [/^All devices/, 'Groups', 'Schedules'],
+  device: ['Device', 'Traffic', 'Addresses', 'Destinations', 'Alerts'],
   flows: [],
   protection: [
     ...[
@@ -25,7 +27,7 @@ const content: Record<string, readonly (string | RegExp)[]> = {
   ],
   policy: ['Inspection policies', /^Inspection$/],
   rules: ['Rule sources', 'Schedule', 'Rule set'],
-  topology: ['Devices', 'VLAN membership', /^Hosts/],
+  topology: ['Interfaces', 'VLAN membership', /^Hosts/],
   health: [
     ...[/findings? needs? attention/, 'Protection', /^PPPoE and path MTU/, /^Path MTU test/],
     ...['Kernel and system', /checks passed/],
@@ -54,6 +56,14 @@ const hiddenPanels: Record<string, readonly string[]> = {
 const within: Record<string, readonly (readonly ['table' | 'list' | 'img' | 'search', string])[]> =
   {
     overview: [['img', 'Throughput of the last 5 minutes']],
+    devices: [
+      ['search', 'Search devices'],
+      ['table', 'All devices'],
+    ],
+    device: [
+      ['table', 'Destinations'],
+      ['list', 'Alerts'],
+    ],
     flows: [
       ['search', 'Filters'],
       ['table', 'Flows'],

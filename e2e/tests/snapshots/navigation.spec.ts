@@ -8,6 +8,7 @@ const PHONE = { width: 360, height: 740 };
 
 const groups = {
   Overview: ['Overview'],
+  Devices: ['Devices'],
   Traffic: ['Flows', 'Topology'],
   Security: ['Protection'],
   Settings: ['Internet', 'Network', 'Firewall', 'Fast path', 'CPU', 'Export', 'Health', 'System'],

@@ -96,6 +96,30 @@ config policy
 	option dest 'wan'
 	option action 'always'
 
+config device
+	option mac '52:54:00:02:00:01'
+	option name "Anna's phone"
+	option kind 'phone'
+	option group 'children'
+
+config device
+	option mac '02:11:22:33:44:55'
+	option name 'Old tablet'
+	option kind 'tablet'
+	option group 'children'
+	option paused '1'
+
+config schedule
+	option name 'bedtime'
+	list device '02:11:22:33:44:55'
+	list day 'sun'
+	list day 'mon'
+	list day 'tue'
+	list day 'wed'
+	list day 'thu'
+	option from '21:00'
+	option to '07:00'
+
 config export 'store'
 	option host '${hosts.h10}'
 

@@ -4,6 +4,8 @@ import { expect, type Page } from '@playwright/test';
 /** Addresses of every screen and its parts. */
 export const screens: Record<string, string> = {
   overview: 'overview',
+  devices: 'devices',
+  device: 'devices?mac=52:54:00:02:00:01',
   flows: 'flows',
   protection: 'protection',
   policy: 'protection?part=policy',

@@ -22,6 +22,7 @@ const byType: Readonly<Record<string, Shown>> = {
   update: ['protection', 'rules'],
   cpu: ['cpu'],
   export: ['export'],
+  schedule: ['devices'],
 };
 
 /** Screens by section type and option, if they differ from `byType`. */

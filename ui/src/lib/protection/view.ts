@@ -29,7 +29,8 @@ export function readView(params: URLSearchParams): View {
     text: word('text').slice(0, 128),
     action: action === 'allowed' || action === 'blocked' ? action : '',
     severity: Math.min(number('severity'), 255),
-    address: word('address').slice(0, 64),
+    // All addresses of a device, separated by commas.
+    address: word('address').slice(0, 640),
     sid: number('sid'),
     flow: number('flow'),
     alert: number('alert'),

@@ -2,6 +2,8 @@
 
 import { flushSync } from 'svelte';
 import type { Host } from '../api/types';
+import { addressesOf, byOwner, detailsOf, nameOf, v4Of, type Device } from '../devices/devices';
+import { d } from '../devices/messages';
 import { changeOf } from '../form/change.svelte';
 import { moment } from '../format/time';
 import { t, tags } from '../i18n/t';
@@ -20,6 +22,7 @@ import { settings } from './settings';
 export interface Sources {
   app: App;
   hosts: readonly Host[];
+  devices: readonly Device[];
   text: string;
   engine: EngineChoice;
   onhelp: () => void;
@@ -74,8 +77,49 @@ function settingEntries({ app }: Sources): Found[] {
   }));
 }
 
-function hostEntries({ app, hosts, text }: Sources): Found[] {
-  const known = hosts.map((host): Found => ({
+function deviceEntries({ app, devices }: Sources): Found[] {
+  return devices.map((device): Found => ({
+    id: `device ${device.mac}`,
+    kind: 'hosts',
+    title: nameOf(device),
+    detail: [...detailsOf(device).slice(0, 1), device.port || device.device]
+      .filter(Boolean)
+      .join(' · '),
+    keywords: [...detailsOf(device), device.group].join(' '),
+    act: () => show(app, 'devices', new URLSearchParams({ mac: device.mac })),
+  }));
+}
+
+type Verb = 'pause' | 'resume' | 'rename' | 'reserve' | 'forward' | 'spare';
+
+/** Verbs of each device. An entry focuses the control on the device's page. */
+function verbEntries({ app, devices }: Sources): Found[] {
+  const entry = (device: Device, verb: Verb): Found => ({
+    id: `${verb} ${device.mac}`,
+    kind: 'commands',
+    title: d(`find.${verb}`, { name: nameOf(device) }),
+    detail: addressesOf(device)[0] ?? '',
+    keywords: d(`find.${verb}.words`),
+    act: () => {
+      show(app, 'devices', new URLSearchParams({ mac: device.mac }));
+      const control = verb === 'rename' ? 'form input' : `[data-verb=${verb}]:enabled`;
+      const main = mainOf(app);
+      if (main) seek(main, (scope) => scope.querySelector<HTMLElement>(control) ?? undefined);
+    },
+  });
+  return devices.flatMap((device) => {
+    const paused: Verb[] = byOwner(device) ? ['resume'] : [];
+    const running: Verb[] = device.paused === '' ? ['pause'] : [];
+    const routed: Verb[] = v4Of(device) === '' ? [] : ['reserve', 'forward'];
+    const own: Verb[] = [...paused, ...running, 'rename', ...routed, 'spare'];
+    return own.map((verb) => entry(device, verb));
+  });
+}
+
+function hostEntries({ app, hosts, devices, text }: Sources): Found[] {
+  const owned = new Set(devices.flatMap(({ addresses }) => addresses));
+  const others = hosts.filter(({ address }) => !owned.has(address));
+  const known = others.map((host): Found => ({
     id: `host ${host.address} ${host.mac}`,
     kind: 'hosts',
     title: host.name || host.address,
@@ -172,7 +216,9 @@ function commandEntries(from: Sources): Found[] {
   const logOut = command('log out', t('login.out'), () => void app.session.logOut());
   return [
     ...checks,
-    ...(app.session.canWrite ? [...undoEntries(from), ...engineEntries(from)] : []),
+    ...(app.session.canWrite
+      ? [...undoEntries(from), ...engineEntries(from), ...verbEntries(from)]
+      : []),
     ...appearanceEntries(from),
     command('keys', t('keys'), onhelp),
     ...(app.session.embedded ? [] : [logOut]),
@@ -183,6 +229,7 @@ export function catalogue(from: Sources): Found[] {
   return [
     ...screenEntries(from),
     ...settingEntries(from),
+    ...deviceEntries(from),
     ...hostEntries(from),
     ...findingEntries(from),
     ...commandEntries(from),

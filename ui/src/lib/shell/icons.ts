@@ -9,6 +9,7 @@ import Cpu from 'lucide-static/icons/cpu.svg';
 import Globe from 'lucide-static/icons/globe.svg';
 import HeartPulse from 'lucide-static/icons/heart-pulse.svg';
 import LayoutDashboard from 'lucide-static/icons/layout-dashboard.svg';
+import MonitorSmartphone from 'lucide-static/icons/monitor-smartphone.svg';
 import DatabaseArrowUp from 'lucide-static/icons/database-arrow-up.svg';
 import Network from 'lucide-static/icons/network.svg';
 import Server from 'lucide-static/icons/server.svg';
@@ -22,6 +23,7 @@ type Icon = Component<{ size?: number }>;
 
 export const screenIcons: Record<Screen, Icon> = {
   overview: LayoutDashboard,
+  devices: MonitorSmartphone,
   flows: ArrowLeftRight,
   topology: Network,
   protection: ShieldCheck,
@@ -38,6 +40,7 @@ export const screenIcons: Record<Screen, Icon> = {
 
 export const groupIcons: Record<Group, Icon> = {
   overview: LayoutDashboard,
+  devices: MonitorSmartphone,
   traffic: ArrowLeftRight,
   security: ShieldCheck,
   settings: Settings,

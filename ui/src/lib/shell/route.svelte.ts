@@ -2,6 +2,7 @@
 
 export const groups = {
   overview: ['overview'],
+  devices: ['devices'],
   traffic: ['flows', 'topology'],
   security: ['protection'],
   settings: ['wan', 'network', 'firewall', 'fastpath', 'cpu', 'export', 'health', 'system'],
@@ -12,6 +13,7 @@ export const groupNames = Object.keys(groups) as Group[];
 /** All screens; the wizard is in no group. */
 export const screens = [
   ...groups.overview,
+  ...groups.devices,
   ...groups.traffic,
   ...groups.security,
   ...groups.settings,

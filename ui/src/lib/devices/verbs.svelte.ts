@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+import { draftOf } from '../form/opened.svelte';
+import { answerOf } from '../form/change.svelte';
+import { Command } from '../live/command.svelte';
+import type { App } from '../shell/app.svelte';
+import { d } from './messages';
+
+/** A device, or all devices of a group. */
+export type Target = { mac: string } | { group: string };
+
+export interface Owner {
+  name: string;
+  kind: string;
+  group: string;
+}
+
+/** What the owner does with devices. Takes effect at once, without a review. */
+export class Verbs extends Command {
+  constructor(
+    private readonly app: App,
+    /** Requests the devices again. */
+    private readonly reread: () => Promise<void>,
+  ) {
+    super(app.live, ({ message }) => d('refused', { text: message }));
+  }
+
+  /** Sets name, kind and group; an empty text removes the option. */
+  set(mac: string, changed: Partial<Owner>): Promise<void> {
+    const { api } = this.app;
+    return this.perform(d('saved'), () =>
+      api.request('fastpath.device', 'set', { mac, ...changed }),
+    );
+  }
+
+  /** @param until_s Unix time of the end; 0 without an end */
+  pause(target: Target, until_s: number, outcome: string): Promise<void> {
+    const { api } = this.app;
+    const args = { ...target, until_s };
+    return this.perform(outcome, () => api.request('fastpath.device', 'pause', args));
+  }
+
+  resume(target: Target): Promise<void> {
+    const { api } = this.app;
+    return this.perform(d('resumed'), () => api.request('fastpath.device', 'resume', target));
+  }
+
+  forget(mac: string): Promise<void> {
+    const { api } = this.app;
+    return this.perform(d('forgotten'), () => api.request('fastpath.device', 'forget', { mac }));
+  }
+
+  /** Shows the outcome of an edit of the draft. */
+  tell(outcome: string): void {
+    this.failed = false;
+    this.outcome = outcome;
+  }
+
+  private perform(outcome: string, call: () => Promise<Record<string, unknown>>): Promise<void> {
+    return this.run('', async () => {
+      answerOf(await call());
+      await Promise.all([this.reread(), this.reload()]).catch((fault: unknown) =>
+        this.app.live.report(fault),
+      );
+      return outcome;
+    });
+  }
+
+  /** Reloads the file that the router has changed, unless the draft has edits of it. */
+  private async reload(): Promise<void> {
+    const draft = draftOf(this.app);
+    const loaded = draft.configs.includes('fastpath');
+    if (loaded && !draft.edited('fastpath')) await draft.load(['fastpath']);
+  }
+}
