@@ -16,6 +16,8 @@ export const defaults = {
     pppoe: '1',
     slow_packets: '0',
     metrics_hosts: '20',
+    history: '1',
+    history_interval: '600',
   },
   latency: { enabled: '0' },
   ips: {
