@@ -36,7 +36,7 @@ pub(crate) fn encode(header: Header, book: &Book, to: &mut Vec<u8>) {
     to[start + 4..body].copy_from_slice(&sum.to_le_bytes());
 }
 
-/// Decodes the frames of a page up to the first invalid one. Returns them and their length in bytes.
+/// Decodes the frames of a page up to the first invalid one. Returns them and their length.
 pub(crate) fn decode(bytes: &[u8]) -> (Vec<(Header, Book)>, usize) {
     let mut reader = Reader(bytes);
     let mut frames = Vec::new();

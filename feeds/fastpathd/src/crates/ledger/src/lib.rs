@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! History of traffic and events on flash: quarter hours for a month and days for a year, in a fixed
-//! number of files. [`Files`] does the I/O; `docs/design/history.md` describes the format.
+//! History of traffic and events on flash: quarter hours for a month and days for a year, in a
+//! fixed number of files. [`Files`] does the I/O; `docs/design/history.md` describes the format.
 
 mod book;
 mod code;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Pages: one per day, written in turn. A write appends a frame to one page or replaces one page, so
-//! a power cut loses at most what it would have added.
+//! Pages: one per day, written in turn. A write appends a frame to one page or replaces one page,
+//! so a power cut loses at most what it would have added.
 
 use std::collections::BTreeSet;
 use std::io;
@@ -252,7 +252,7 @@ impl<F: Files> Ledger<F> {
         Ok(all)
     }
 
-    /// Visits all cells, page by page, and returns all events. Periods and keys may occur repeatedly.
+    /// Visits all cells, and returns all events. Periods and keys may occur repeatedly.
     pub fn read(&self, mut visit: impl FnMut(Stamp, Key, Sums)) -> io::Result<Vec<Entry>> {
         let mut events = Vec::new();
         let pages = (0..PAGES).filter(|at| self.pages[*at].serial > 0);

@@ -10,7 +10,7 @@ use super::*;
 
 const DAY: u32 = 20_500;
 
-/// A disk in memory. A cut keeps this many bytes of the next append; a replacement is all or nothing.
+/// A disk in memory. A cut keeps some bytes of the next append; a replacement is all or nothing.
 #[derive(Debug, Default)]
 struct Disk {
     pages: BTreeMap<usize, Vec<u8>>,
@@ -242,8 +242,8 @@ fn without_room_nothing_is_written_until_there_is_some() {
     ledger.write(&one, DAY).unwrap();
 }
 
-/// A hundred devices with traffic in every quarter hour of 400 days. Every 40th day and the last one
-/// have 144 writes; the others have fewer, which are larger.
+/// A hundred devices with traffic in every quarter hour of 400 days. Every 40th day has 144 writes;
+/// the others have fewer, which are larger.
 #[test]
 fn a_hundred_busy_devices_fit_for_400_days() {
     let files = Memory::new();
@@ -374,7 +374,9 @@ fn any_step() -> impl Strategy<Value = Step> {
 proptest! {
     /// Whatever happens, the sums of each day are those of the successful writes.
     #[test]
-    fn no_written_byte_is_lost_or_counted_twice(steps in prop::collection::vec(any_step(), 1..150)) {
+    fn no_written_byte_is_lost_or_counted_twice(
+        steps in prop::collection::vec(any_step(), 1..150),
+    ) {
         let mut files = Memory::new();
         let mut ledger = Ledger::open(files.clone());
         let mut clock = DAY * 96;

@@ -138,14 +138,16 @@ fn escapes_control_characters_of_all_answers() {
 
     let evil = "evil\u{1b}[2J\u{202e}\nforged";
     let row = json!({
-        "key": evil, "name": evil, "kind": evil, "about": evil, "mac": evil, "why": evil, "lower": evil, "device": evil,
+        "key": evil, "name": evil, "kind": evil, "why": evil, "lower": evil, "device": evil,
+        "about": evil, "mac": evil,
         "peer": evil, "addresses": [evil], "address": evil, "reason": evil, "text": evil,
         "src": evil, "in_zone": evil, "signature": evil, "state": evil, "proto": evil,
     });
     let answer = plain_answer(json!({
         "rows": [row], "links": [row], "pppoe": [row], "wan": [row], "health": [row],
         "alerts": [row], "blocks": [row], "devices": [row], "exports": [row], "flow": row,
-        "events": [row], "ports": [evil], "storage": row, "engine": row, "ips": row, "state": evil, "why": evil,
+        "events": [row], "ports": [evil], "engine": row, "ips": row, "state": evil, "why": evil,
+        "storage": row,
         evil: evil,
     }));
     for show in [

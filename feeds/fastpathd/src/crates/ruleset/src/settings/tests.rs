@@ -121,7 +121,7 @@ fn every_error_names_section_option_and_value() {
         ("refresh", "0", "is not a number from 1 to 3600"),
         ("refresh", "1.5", "is not a number from 1 to 3600"),
         ("refresh", "-1", "is not a number from 1 to 3600"),
-        ("history", "600", "is not 0 or 1"),
+        ("history", "600", "is neither 1 nor 0"),
         ("history_interval", "0", "is not a number from 1 to 3600"),
         ("metrics_hosts", "101", "is not a number from 0 to 100"),
         ("metrics_hosts", "all", "is not a number from 0 to 100"),

@@ -1,0 +1,93 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# History of traffic and events on flash: restarts, power cuts.
+
+# recording SECONDS: configures the interval between writes.
+recording() {
+    at_the_end cp_config_back
+    gw "sed \"s/history_interval '600'/history_interval '$1'/\" /run/e2e/config" | configure
+}
+
+mac_of() { "$1" cat /sys/class/net/eth0/address; }
+
+# total HOST: prints the recorded bytes of the host.
+total() { usage_of "$1" '[.rows[] | .[2] + .[3]] | add // 0'; }
+
+usage_of() { said "$2" usage "$(mac_of "$1")" --days 3650; }
+
+storage() { said ".storage.$1" journal; }
+storage_is() { says ".storage.state == \"$1\"" journal; }
+
+# saved: waits until what is recorded now is on flash.
+saved() {
+    SINCE=$(($(gw date +%s) * 1000))
+    soon 20 saved_since "$SINCE"
+}
+saved_since() { says ".storage.saved_ms > $1" journal; }
+
+load() { download h10 "$(fresh_port)" "$ISP_4" 300k; }
+
+recorded() { between "recorded bytes of h10" "$(total h10)" "$@"; }
+
+new_process() { [ "$(daemon_pid)" != "$1" ] && ask status; }
+
+# @core
+# shellcheck disable=SC2016 # expanded by soon
+test_bytes_survive_a_killed_daemon() {
+    local before pid
+    recording 1
+    before=$(total h10)
+    h10 "curl -gsS -o /dev/null http://$ISP_4/32.bin"
+    soon 20 eval '[ $(($(total h10) - before)) -gt 32000000 ]'
+    saved
+    before=$(total h10)
+    pid=$(daemon_pid)
+    kill_daemon
+    soon 20 new_process "$pid"
+    soon 20 eval '[ "$(total h10)" -ge "$before" ]'
+    recorded "$before" $((before + 1000000))
+    same "events that survived" \
+        "$(said '[.events[0].kind, any(.events[1:][]; .kind == "start")] | @json' journal)" \
+        '["start",true]'
+}
+
+# cuts NUMBER: cuts the power at random moments under load.
+cuts() {
+    local number before rows
+    recording 1
+    soon 20 storage_is on
+    for ((number = 1; number <= $1; number++)); do
+        load
+        keep_over_power
+        saved
+        before=$(total h10)
+        saved
+        rows=$(gw fastpathctl usage --days 3650 --json | jq -c '[.rows[][0]]')
+        # @sleep: the moment of the cut
+        sleep "$((RANDOM % 2)).$((RANDOM % 1000))"
+        cycle_power || exit
+        soon 30 storage_is on
+        recorded "$before" 1000000000000
+        same "missing days after cut $number" \
+            "$(said "$rows - [.rows[][0]] | @json" usage --days 3650)" "[]"
+        note "cut $number: $before bytes before, $(total h10) after; $(gw cat \
+            '/var/log/fastpathd.*' | grep -c 'invalid bytes') pages had a torn end"
+    done
+    good_state
+}
+
+# @each 2 @core
+# @each 20 @long @fault:power-cut-history
+test_history_after_power_cuts() { cuts "$1"; }
+
+# shellcheck disable=SC2016 # expanded by never
+test_history_is_off_by_the_configuration() {
+    local before
+    at_the_end cp_config_back
+    recording 1
+    soon 20 storage_is on
+    gw "sed \"s/option history '1'/option history '0'/\" /run/e2e/config" | configure
+    soon 20 storage_is off
+    before=$(gw 'cat /etc/fastpath/history/* | sha256sum')
+    never 3 eval '[ "$(gw "cat /etc/fastpath/history/* | sha256sum")" != "$before" ]'
+}
