@@ -13,7 +13,7 @@ const content: Record<string, readonly (string | RegExp)[]> = {
     ...['Internet', 'CPU', 'Health'],
   ],
   devices: [/^All devices/, 'Groups', 'Schedules'],
-  device: ['Device', 'Traffic', 'Addresses', 'Destinations', 'Alerts'],
+  device: ['Device', 'Traffic', 'Usage', 'Addresses', 'Destinations', 'Alerts'],
   flows: [],
   protection: [
     ...[
@@ -32,7 +32,7 @@ const content: Record<string, readonly (string | RegExp)[]> = {
     ...[/findings? needs? attention/, 'Protection', /^PPPoE and path MTU/, /^Path MTU test/],
     ...['Kernel and system', /checks passed/],
   ],
-  network: ['Ports and VLANs of br-lan'],
+  network: ['Ports and VLANs of br-lan', 'DHCP and IPv6', 'Reserved addresses', 'Local names'],
   wan: ['Connection', 'Settings of wan', 'Keep latency low'],
   fastpath: [
     ...['Engine', 'Ports', 'Traffic types', 'Keep latency low'],

@@ -101,7 +101,7 @@ test('an answer keeps the selected entry, in view', async ({ page }) => {
   const asked = new Promise<void>((done) => (answer = done));
   await page.route('**/ubus', async (route) => {
     const { params } = route.request().postDataJSON() as { params: unknown[] };
-    if (params[1] === 'fastpath' && params[2] === 'topology') await asked;
+    if (params[1] === 'fastpath' && params[2] === 'devices') await asked;
     return route.fallback();
   });
   await search(page, 'h');

@@ -40,7 +40,7 @@ test_verbs_write_sections_of_devices() {
     node "$VM/answer.mjs" "$TOP/feeds/fastpathd/src/schema" device set <<<"$answer"
     gw fastpathctl device "$mac" kind phone
     gw fastpathctl pause @children 2h
-    until=$(gw "sed -n \"s/.*paused_until '\(.*\)'/\1/p\" /etc/config/fastpath")
+    until=$(gw "sed -n \"s/^[^#]*paused_until '\(.*\)'/\1/p\" /etc/config/fastpath")
     between "the end of a pause of two hours" "$((until - $(gw date +%s)))" 7100 7200
     gw fastpathctl pause @children
     same "the file" "$(gw cat /etc/config/fastpath)" "$(gw cat /run/e2e/kept/fastpath)

@@ -40,6 +40,7 @@ const hidden = ['interface.device', 'fastpath.hook', 'fastpath.slow_tunnel', 'ip
 export const panels: readonly (Place & { catalogue: string; headings: readonly string[] })[] = [
   { screen: 'devices', catalogue: 'devices', headings: ['schedules'] },
   { screen: 'wan', catalogue: 'wan', headings: ['state'] },
+  { screen: 'network', catalogue: 'network', headings: ['pools', 'reservations', 'names'] },
   { screen: 'network', catalogue: 'wifi', headings: ['title'] },
   {
     screen: 'fastpath',

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! Differences of a draft without secrets, as JSON and as text for the log, and labels of sections.
 
+use config::sort::Collect;
 use std::collections::BTreeSet;
 
 use serde::Serialize;
@@ -105,7 +106,7 @@ fn section_lines<'a>(draft: &Draft, pair: Pair<'a>, lines: &mut Vec<Line<'a>>) {
     }
     let sections = [pair.before, pair.after];
     let names: BTreeSet<&'a String> =
-        sections.iter().flatten().flat_map(|section| section.options.keys()).collect();
+        sections.iter().flatten().flat_map(|section| section.options.keys()).into_set();
     for name in names {
         let [from, to] = sections.map(|section| section?.options.get(name));
         if from != to {

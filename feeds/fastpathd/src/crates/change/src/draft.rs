@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! Drafts: the packages before and after a list of edits, with the origin of each section.
 
+use config::sort::Collect;
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
@@ -177,7 +178,7 @@ impl From<Draft> for BTreeMap<String, StoredPackage> {
             after: sections(&draft.after, config),
             origins: draft.origins.get(config).cloned().unwrap_or_default(),
         };
-        draft.touched().into_iter().map(|config| (config.to_owned(), kept(config))).collect()
+        draft.touched().into_iter().map(|config| (config.to_owned(), kept(config))).into_map()
     }
 }
 

@@ -2,6 +2,7 @@
 //! Exposures that a draft adds, by packets that were not admitted before. `config::exposure`
 //! determines the openings of a firewall configuration.
 
+use config::sort::Collect;
 use std::collections::BTreeSet;
 
 use config::exposure::{self, Opening, Router, openings};
@@ -80,7 +81,7 @@ pub(crate) fn exposes(draft: &Draft, services: &BTreeSet<u16>) -> Vec<NewExposur
 fn is_open(before: &[exposure::Exposure], new: &exposure::Exposure) -> bool {
     let covering =
         before.iter().filter(|old| old.zone == new.zone && covers(&old.opening, &new.opening));
-    let packets: BTreeSet<_> = covering.flat_map(|old| &old.packets).collect();
+    let packets: BTreeSet<_> = covering.flat_map(|old| &old.packets).into_set();
     new.packets.iter().all(|packet| packets.contains(packet))
 }
 

@@ -5,6 +5,7 @@
 //! it excludes senders or ports (see `reach.rs`), and an earlier denial closes it. Single ports of
 //! a host behind the router do not count as an exposure, but ports of the router's services do.
 
+use crate::sort::Collect;
 use std::collections::BTreeSet;
 
 use serde_json::Value;
@@ -63,7 +64,7 @@ pub fn outer_zones(firewall: &Value) -> BTreeSet<String> {
 pub fn wan_interfaces(firewall: &Package, router: &Router) -> BTreeSet<String> {
     let outer = zones_to_internet(firewall, router);
     let zones = sections(firewall, "zone").filter(|zone| outer.contains(text(zone, "name")));
-    zones.flat_map(|zone| zone.words("network")).map(str::to_owned).collect()
+    zones.flat_map(|zone| zone.words("network")).map(str::to_owned).into_set()
 }
 
 fn package(values: &Value) -> Package {
@@ -90,7 +91,7 @@ fn zones_to_internet(firewall: &Package, router: &Router) -> BTreeSet<String> {
             *src == zone && *dest != zone && outside
         })
     };
-    let masqueraded: BTreeSet<_> = outward.iter().filter(|zone| !behind(zone)).cloned().collect();
+    let masqueraded: BTreeSet<_> = outward.iter().filter(|zone| !behind(zone)).cloned().into_set();
     wans.extend(masqueraded);
     wans
 }
@@ -255,7 +256,7 @@ impl ExposureSearch<'_> {
             Kind::Service(_, port) => Some(port),
             Kind::Ports(_) | Kind::Other => None,
         };
-        let services: BTreeSet<u16> = packets.iter().filter_map(is_service).collect();
+        let services: BTreeSet<u16> = packets.iter().filter_map(is_service).into_set();
         let opening = match to {
             _ if packets.is_empty() => return,
             Opening::Router if packets.iter().all(|packet| is_service(packet).is_some()) => {

@@ -1,8 +1,33 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! Stable sorts for code that runs rarely. The standard library's take 3 kB of program for each
-//! type and order, these 200 bytes.
+//! type and order, these 200 bytes. `BTreeSet` and `BTreeMap` sort what they collect, too.
 
 use std::cmp::Ordering;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Collects into sets and maps by inserting.
+pub trait Collect: Iterator + Sized {
+    fn into_set(self) -> BTreeSet<Self::Item>
+    where
+        Self::Item: Ord,
+    {
+        let mut set = BTreeSet::new();
+        set.extend(self);
+        set
+    }
+
+    /// Keeps the last value of a key.
+    fn into_map<K: Ord, V>(self) -> BTreeMap<K, V>
+    where
+        Self: Iterator<Item = (K, V)>,
+    {
+        let mut map = BTreeMap::new();
+        map.extend(self);
+        map
+    }
+}
+
+impl<I: Iterator> Collect for I {}
 
 pub fn values<T: Ord>(list: &mut [T]) {
     by(list, T::cmp);

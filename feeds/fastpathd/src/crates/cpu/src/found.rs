@@ -2,6 +2,7 @@
 //! Values from before the plan, in `/var/run/fastpath/cpu.found`: recorded before the plan changes
 //! them, and restored when the plan stops setting them.
 
+use config::sort::Collect;
 use std::collections::BTreeMap;
 
 use serde::Serialize;
@@ -61,7 +62,7 @@ impl Found {
     pub fn due(&self, plan: &CpuPlan, machine: &Machine) -> Vec<Difference> {
         let released = self.values.iter().filter(|value| !plan.wants.contains_key(&value.knob));
         let wants: BTreeMap<Knob, CpuSet> =
-            released.map(|value| (value.knob.clone(), value.cpus.clone())).collect();
+            released.map(|value| (value.knob.clone(), value.cpus.clone())).into_map();
         compare(&wants, machine)
     }
 

@@ -2,6 +2,7 @@
 //! Model of the machine: CPUs, network devices with interrupts, NAPI threads, RPS and XPS maps, and
 //! the file of each setting.
 
+use config::sort::Collect;
 use std::collections::BTreeMap;
 use std::fmt;
 
@@ -191,6 +192,6 @@ impl Machine {
     #[must_use]
     pub fn knobs(&self) -> BTreeMap<Knob, CpuSet> {
         let all = self.devices.iter().flat_map(Device::knobs);
-        all.map(|(knob, have)| (knob, have.clone())).collect()
+        all.map(|(knob, have)| (knob, have.clone())).into_map()
     }
 }

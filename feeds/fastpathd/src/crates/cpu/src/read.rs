@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! Reads the machine from sysfs and procfs.
 
+use config::sort::Collect;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io;
@@ -65,7 +66,7 @@ impl Root<'_> {
     fn names(&self, path: &str) -> Vec<String> {
         let entries = fs::read_dir(self.path(path)).into_iter().flatten().flatten();
         let names = entries.filter_map(|entry| entry.file_name().into_string().ok());
-        names.collect::<BTreeSet<String>>().into_iter().collect()
+        names.into_set().into_iter().collect()
     }
 
     fn list(&self, path: &str) -> Result<CpuSet, ReadError> {
@@ -245,7 +246,7 @@ fn bus_irqs(hardware: &Path) -> BTreeSet<u32> {
     for path in chain(hardware) {
         let msi = fs::read_dir(path.join("msi_irqs")).into_iter().flatten().flatten();
         let numbers = msi.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
-        let mut numbers: BTreeSet<u32> = numbers.collect();
+        let mut numbers: BTreeSet<u32> = numbers.into_set();
         if numbers.is_empty() {
             let line = fs::read_to_string(path.join("irq")).ok();
             let line = line.and_then(|text| text.trim().parse::<u32>().ok());

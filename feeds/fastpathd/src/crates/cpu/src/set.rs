@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! Sets of CPUs in the kernel's two notations: lists (`0-3,8`) and masks (`f,00000001`).
 
+use config::sort::Collect;
 use std::collections::BTreeSet;
 use std::fmt::{self, Write as _};
 use std::str::FromStr;
@@ -105,7 +106,7 @@ impl CpuSet {
 
 impl FromIterator<u32> for CpuSet {
     fn from_iter<T: IntoIterator<Item = u32>>(cpus: T) -> Self {
-        Self(cpus.into_iter().collect())
+        Self(cpus.into_iter().into_set())
     }
 }
 

@@ -23,6 +23,7 @@
 //! * Isolated CPUs are used only if the configuration names them.
 //! * Without inspection, all usable CPUs forward.
 
+use config::sort::Collect;
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::machine::{Cpu, Machine};
@@ -127,7 +128,7 @@ fn divide_rest(machine: &Machine, profile: Profile, rest: &CpuSet, control: CpuS
 /// Returns the cores within `cpus`, by their lowest CPU. A single core is split into its CPUs.
 fn units(machine: &Machine, cpus: &CpuSet) -> Vec<Unit> {
     let members: Vec<&Cpu> = machine.cpus.iter().filter(|cpu| cpus.contains(cpu.cpu)).collect();
-    let one_core = members.iter().map(|cpu| cpu.core).collect::<BTreeSet<_>>().len() == 1;
+    let one_core = members.iter().map(|cpu| cpu.core).into_set().len() == 1;
     let strongest = members.iter().map(|cpu| cpu.capacity).max().unwrap_or_default();
     let online = machine.online().len();
     let mut units: BTreeMap<u32, Unit> = BTreeMap::new();
@@ -147,7 +148,7 @@ fn units(machine: &Machine, cpus: &CpuSet) -> Vec<Unit> {
 }
 
 fn device_nodes(machine: &Machine, units: &[Unit]) -> BTreeSet<u32> {
-    let with_core: BTreeSet<u32> = units.iter().filter_map(|unit| unit.node).collect();
+    let with_core: BTreeSet<u32> = units.iter().filter_map(|unit| unit.node).into_set();
     let with_device = machine.devices.iter().filter_map(|device| device.node);
     with_device.filter(|node| with_core.contains(node)).collect()
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! CPUs of Suricata's threads, from the CPU plan (crate `cpu`).
 
-use std::collections::BTreeSet;
+use config::sort::Collect;
 
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Threads {
@@ -40,7 +40,7 @@ impl Threads {
 }
 
 pub(crate) fn ascending(cpus: &[u32]) -> Vec<u32> {
-    cpus.iter().copied().collect::<BTreeSet<u32>>().into_iter().collect()
+    cpus.iter().copied().into_set().into_iter().collect()
 }
 
 #[cfg(test)]

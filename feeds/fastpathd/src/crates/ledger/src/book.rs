@@ -206,8 +206,9 @@ impl Book {
     /// that a wrong clock drops no more than a correct one.
     pub(crate) fn limit(&mut self) {
         let is_day = |stamp: &Stamp| matches!(stamp, Stamp::Day(_));
-        let days = self.cells.keys().map(|(stamp, _)| *stamp).filter(is_day);
-        let days: BTreeSet<Stamp> = days.collect();
+        let mut days = BTreeSet::new();
+        // `collect` would sort first, which is 4 kB of program.
+        days.extend(self.cells.keys().map(|(stamp, _)| *stamp).filter(is_day));
         if let Some(first) = days.iter().nth_back(MAX_DAYS) {
             let first = *first;
             self.cells.retain(|(stamp, _), _| *stamp > first);
@@ -219,7 +220,8 @@ impl Book {
 
     /// Format: keys; cells by stamp, in runs of successive keys; events.
     pub(crate) fn encode(&self, to: &mut Vec<u8>) {
-        let keys: BTreeSet<Key> = self.cells.keys().map(|(_, key)| *key).collect();
+        let mut keys = BTreeSet::new();
+        keys.extend(self.cells.keys().map(|(_, key)| *key));
         let keys: Vec<Key> = keys.into_iter().collect();
         count(to, keys.len());
         for key in &keys {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! Selects rules of a source by `category`, `disable` and `drop`, and finds unmatched selectors.
 
+use config::sort::Collect;
 use std::collections::BTreeSet;
 use std::fmt;
 use std::str::FromStr;
@@ -82,9 +83,9 @@ impl Choice {
     #[must_use]
     pub fn new(categories: &[String], disable: &[Selector], drop: &[Selector]) -> Self {
         Self {
-            categories: categories.iter().cloned().collect(),
-            disable: disable.iter().cloned().collect(),
-            drop: drop.iter().cloned().collect(),
+            categories: categories.iter().cloned().into_set(),
+            disable: disable.iter().cloned().into_set(),
+            drop: drop.iter().cloned().into_set(),
             ..Self::default()
         }
     }

@@ -3,6 +3,7 @@
 //! queues, and everything not known to be harmless. Flows with packets that reach such a rule stay
 //! on the slow path.
 
+use config::sort::Collect;
 use std::collections::{BTreeMap, BTreeSet};
 
 use model::{Condition, NatStage, Outcome, PacketChain, Step, Test};
@@ -142,7 +143,7 @@ impl ForeignRules {
         }
         let filled = filled(rules.values().flatten().copied());
         let all = objects().filter_map(|object| object.get("set").or_else(|| object.get("map")));
-        let sets = all.map(|set| (name_of(set, "name"), set_info(set, &filled))).collect();
+        let sets = all.map(|set| (name_of(set, "name"), set_info(set, &filled))).into_map();
         let mut read = Self::default();
         for chain in objects().filter_map(|object| object.get("chain")) {
             let name = name_of(chain, "name");

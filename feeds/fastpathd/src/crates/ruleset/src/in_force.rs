@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! Parses `nft -j list table inet fastpath` and compares it with a plan.
 
+use config::sort::Collect;
 use std::collections::{BTreeMap, BTreeSet};
 
 use config::Network;
@@ -67,7 +68,7 @@ impl InForce {
             found.paused.extend(object.get("set").map(paused::parse).unwrap_or_default());
             if let Some(own) = object.get("set").filter(|set| text(set, "name") == OWN) {
                 let elements = own.get("elem").and_then(Value::as_array);
-                found.own = elements.into_iter().flatten().filter_map(own_element).collect();
+                found.own = elements.into_iter().flatten().filter_map(own_element).into_set();
             }
             if let Some(set) = object.get("set").filter(|set| is_ours(set)) {
                 let elements = set.get("elem").and_then(Value::as_array).into_iter().flatten();
@@ -172,9 +173,9 @@ fn number(object: &Value, key: &str) -> u64 {
 /// Returns the texts of a list. nft prints a list with one element as the element.
 fn texts(value: Option<&Value>) -> BTreeSet<String> {
     match value {
-        Some(Value::String(one)) => BTreeSet::from([one.clone()]),
+        Some(Value::String(one)) => std::iter::once(one.clone()).into_set(),
         Some(Value::Array(many)) => {
-            many.iter().filter_map(Value::as_str).map(str::to_owned).collect()
+            many.iter().filter_map(Value::as_str).map(str::to_owned).into_set()
         }
         _ => BTreeSet::new(),
     }

@@ -2,6 +2,7 @@
 //! Sets and rules that drop packets of paused hosts. The MAC address covers whatever a host sends;
 //! the IP addresses cover packets to it, whose MAC address is unknown at the forward hook.
 
+use config::sort::Collect;
 use std::collections::BTreeSet;
 use std::fmt::Write;
 use std::net::IpAddr;
@@ -21,7 +22,7 @@ pub(crate) fn elements(plan: &Plan) -> BTreeSet<Element> {
     let Some(paused) = &plan.paused else { return BTreeSet::new() };
     let macs = paused.macs.iter().map(|mac| (SETS[0].0, mac.clone()));
     let address = |of: &IpAddr| (SETS[1 + usize::from(of.is_ipv6())].0, of.to_string());
-    macs.chain(paused.addresses.iter().map(address)).collect()
+    macs.chain(paused.addresses.iter().map(address)).into_set()
 }
 
 /// Renders the sets with their elements.

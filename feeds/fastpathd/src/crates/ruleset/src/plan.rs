@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! Selects the devices of the flowtable, with reasons, and decides whether a table is needed.
 
+use config::sort::Collect;
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 
@@ -132,19 +133,19 @@ impl Plan {
     }
 
     pub fn address(&mut self, own: impl IntoIterator<Item = (String, BTreeSet<String>)>) {
-        self.own = own.into_iter().filter(|(name, _)| is_device_name(name)).collect();
+        self.own = own.into_iter().filter(|(name, _)| is_device_name(name)).into_map();
     }
 
     /// Keeps flows over these layer 3 devices on the slow path.
     pub fn shape(&mut self, devices: impl IntoIterator<Item = String>) {
         // nft rules cannot contain other names.
-        self.shaped = devices.into_iter().filter(|name| is_device_name(name)).collect();
+        self.shaped = devices.into_iter().filter(|name| is_device_name(name)).into_set();
     }
 
     /// Keeps flows over these tunnels on the slow path, except tunnels in the flowtable.
     pub fn tunnel(&mut self, devices: impl IntoIterator<Item = String>) {
         let kept = |name: &String| is_device_name(name) && !self.devices.contains(name);
-        self.tunnels = devices.into_iter().filter(kept).collect();
+        self.tunnels = devices.into_iter().filter(kept).into_set();
     }
 
     /// Keeps flows over a layer 3 device on the slow path if the flowtable hooks one of the devices
@@ -153,7 +154,7 @@ impl Plan {
         let kept = |(name, stack): &(String, BTreeSet<String>)| {
             is_device_name(name) && !self.devices.is_disjoint(stack)
         };
-        self.encapsulated = stacks.into_iter().filter(kept).map(|(name, _)| name).collect();
+        self.encapsulated = stacks.into_iter().filter(kept).map(|(name, _)| name).into_set();
         for device in &self.encapsulated {
             self.decisions.insert(device.clone(), no(PlanReason::Encapsulated.cause()));
         }
@@ -193,7 +194,7 @@ pub fn plan(candidates: &[Candidate], settings: &Settings, protection: &Protecti
     let marks = protection.inspection.as_ref().map(|inspection| inspection.marks);
     let decided = candidates.iter();
     let mut decisions: BTreeMap<_, _> =
-        decided.map(|candidate| (candidate.device.clone(), decide(candidate, settings))).collect();
+        decided.map(|candidate| (candidate.device.clone(), decide(candidate, settings))).into_map();
     for name in settings.devices.iter().chain(&settings.ignore_devices) {
         decisions.entry(name.clone()).or_insert_with(|| no(PlanReason::Missing.cause()));
     }
@@ -207,7 +208,7 @@ pub fn plan(candidates: &[Candidate], settings: &Settings, protection: &Protecti
     let included = decisions.iter().filter(|(_, decision)| decision.included);
     Plan {
         engine,
-        devices: included.map(|(name, _)| name.clone()).collect(),
+        devices: included.map(|(name, _)| name.clone()).into_set(),
         hardware: engine == Engine::FlowtableHw,
         mark_mask: marks.map_or(settings.mark_mask, Marks::mask),
         left_out: settings.left_out,

@@ -2,6 +2,7 @@
 //! Section `policy` of `/etc/config/fastpath`: parsing, unknown zones, and the devices of zones and
 //! VLANs.
 
+use config::sort::Collect;
 use std::collections::{BTreeMap, BTreeSet};
 
 use config::{Fault, Problem, Section, is_device_name, label, number_in, switch};
@@ -96,7 +97,7 @@ impl Segments {
         let mut devices = match (zone, vlan) {
             (None, None) => return None,
             (Some(devices), None) | (None, Some(devices)) => devices,
-            (Some(zone), Some(vlan)) => zone.intersection(&vlan).cloned().collect(),
+            (Some(zone), Some(vlan)) => zone.intersection(&vlan).cloned().into_set(),
         };
         devices.retain(|name| is_device_name(name));
         Some(devices)

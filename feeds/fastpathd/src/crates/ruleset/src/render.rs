@@ -5,6 +5,7 @@
 //! Scripts contain only validated names, addresses and numbers, so the configuration cannot inject
 //! statements.
 
+use config::sort::Collect;
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
@@ -100,11 +101,11 @@ pub(crate) fn render_gate(inspection: &InspectionRules) -> String {
 /// flags that differ from the flowtable's.
 pub(crate) fn render_devices(plan: &Plan, have: &InForce) -> String {
     let mut text = String::new();
-    let guarded: BTreeSet<&str> = plan.guarded().map(|(device, _)| device).collect();
+    let guarded: BTreeSet<&str> = plan.guarded().map(|(device, _)| device).into_set();
     let (own, have_guarded) = (own(plan), have.guarded());
     let add = plan.devices.difference(&have.devices);
     let take = have.devices.difference(&plan.devices);
-    let [add, take] = [add, take].map(|found| found.map(String::as_str).collect::<BTreeSet<_>>());
+    let [add, take] = [add, take].map(|found| found.map(String::as_str).into_set());
     let paused = paused::elements(plan);
     let changes = [
         ("add", add, &guarded - &have_guarded, &own - &have.own, &paused - &have.paused),
@@ -132,7 +133,7 @@ pub(crate) fn render_devices(plan: &Plan, have: &InForce) -> String {
 /// Renders a separate table with only this flowtable, to check whether the kernel accepts the
 /// device.
 pub(crate) fn render_probe(device: &str, hardware: bool) -> String {
-    let body = flowtable("\t\t", BTreeSet::from([device]), hardware);
+    let body = flowtable("\t\t", std::iter::once(device).into_set(), hardware);
     format!("table inet fastpath_probe {{\n\tflowtable ft {{\n{body}\t}}\n}}\n")
 }
 

@@ -2,6 +2,7 @@
 //! Chains of `table inet fastpath` with their priorities, the rules for blocks, exclusions,
 //! `passed` marks and `flow add`, and the digest in the last comment.
 
+use config::sort::Collect;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
@@ -123,7 +124,7 @@ pub(crate) fn comments(plan: &Plan) -> BTreeMap<&'static str, Vec<String>> {
         return BTreeMap::new();
     }
     let comments = |chain: Chain| chain.rules.into_iter().map(|rule| rule.comment).collect();
-    chains(plan).into_iter().map(|chain| (chain.name, comments(chain))).collect()
+    chains(plan).into_iter().map(|chain| (chain.name, comments(chain))).into_map()
 }
 
 pub(crate) fn gates(inspection: &InspectionRules) -> [(&'static str, Rule); 3] {

@@ -7,6 +7,7 @@
 //! device or ppp device would see no packets. A tunnel is the lowest device of the packets inside
 //! it. Bonds and ports of a DSA switch replace the devices below them.
 
+use config::sort::Collect;
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 
@@ -94,7 +95,7 @@ impl Topology {
                 && is_listed_tunnel(link) == listed
                 && self.is_routed(link)
         });
-        tunnels.map(|link| link.name.clone()).collect()
+        tunnels.map(|link| link.name.clone()).into_set()
     }
 
     /// Returns each routed layer 3 device with all devices that its packets pass, itself included.
@@ -105,9 +106,9 @@ impl Topology {
             let mut seen = BTreeSet::new();
             self.descend(link, 0, &link.name, &mut seen, &mut Carries::new());
             let names = seen.into_iter().filter_map(|index| self.link(index));
-            (link.name.clone(), names.map(|link| link.name.clone()).collect())
+            (link.name.clone(), names.map(|link| link.name.clone()).into_set())
         };
-        routed.map(stack).collect()
+        routed.map(stack).into_map()
     }
 
     #[must_use]

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! MAC addresses for which the stack accepts frames that a port receives.
 
+use config::sort::Collect;
 use std::collections::BTreeSet;
 
 use crate::model::Topology;
@@ -23,7 +24,7 @@ impl Topology {
                 .collect();
             found.extend(new);
         }
-        found.into_iter().filter_map(|link| link.mac).collect()
+        found.into_iter().filter_map(|link| link.mac).into_set()
     }
 }
 

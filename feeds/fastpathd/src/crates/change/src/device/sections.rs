@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! Edits sections `device` in the text of `/etc/config/fastpath`. All other lines stay as they are.
 
+use config::sort::Collect;
 use std::collections::BTreeMap;
 use std::fmt;
 
@@ -118,7 +119,7 @@ fn changed(section: &Section, values: &Values) -> Values {
         section.options.get(name) == value.clone().map(Setting::Text).as_ref()
     };
     let changed = values.iter().filter(|(name, value)| !has(name, value));
-    changed.map(|(name, value)| (*name, value.clone())).collect()
+    changed.map(|(name, value)| (*name, value.clone())).into_map()
 }
 
 /// Lines of a file, with their ends.

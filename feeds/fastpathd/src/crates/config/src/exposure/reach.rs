@@ -3,6 +3,7 @@
 //! exclude nobody do not narrow a rule: source ports, times, rate limits, DSCP, MAC addresses,
 //! marks, and options unknown to fw4.
 
+use crate::sort::Collect;
 use std::collections::BTreeSet;
 
 use uci::{Package, Section};
@@ -83,7 +84,7 @@ impl Families {
     fn of(self, kinds: &BTreeSet<Kind>) -> Packets {
         let families = [(true, self.four), (false, self.six)].into_iter().filter(|(_, on)| *on);
         let packets = |is_ipv4| kinds.iter().map(move |kind| Packet { is_ipv4, kind: *kind });
-        families.flat_map(|(is_ipv4, _)| packets(is_ipv4)).collect()
+        families.flat_map(|(is_ipv4, _)| packets(is_ipv4)).into_set()
     }
 }
 

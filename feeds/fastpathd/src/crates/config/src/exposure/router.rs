@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! Addresses, service ports and WAN interfaces of the router, from `/etc/config`.
 
+use crate::sort::Collect;
 use std::collections::BTreeSet;
 use std::net::IpAddr;
 
@@ -46,7 +47,7 @@ const LISTENERS: &[(&str, &str, &[&str])] = &[
 
 impl Default for Router {
     fn default() -> Self {
-        let services = SERVICES.iter().copied().collect();
+        let services = SERVICES.iter().copied().into_set();
         Self::of(None, &services, &BTreeSet::new())
     }
 }
@@ -96,8 +97,8 @@ impl Router {
         let mut router = Self {
             addresses: BTreeSet::new(),
             services: services.clone(),
-            wans: wans.map(str::to_owned).collect(),
-            devices: WANS.iter().map(|wan| format!("pppoe-{wan}")).collect(),
+            wans: wans.map(str::to_owned).into_set(),
+            devices: WANS.iter().map(|wan| format!("pppoe-{wan}")).into_set(),
             enabled: BTreeSet::new(),
             inner: BTreeSet::new(),
         };

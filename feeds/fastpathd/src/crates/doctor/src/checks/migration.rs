@@ -2,6 +2,7 @@
 //! The fix of check `bridge-per-vlan`: UCI edits that replace one bridge per VLAN by a single
 //! VLAN-aware bridge.
 
+use config::sort::Collect;
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Value, json};
@@ -65,9 +66,9 @@ fn delete(section: &str) -> Value {
 /// Returns the VLAN of each bridge: the tag of its ports, or an unused VLAN ID.
 fn numbers(network: &Package, bridges: &[&Bridge]) -> Option<Vec<u16>> {
     let tags = |bridge: &Bridge| -> BTreeSet<u16> {
-        bridge.ports.iter().filter_map(|port| port.vlan.as_ref().map(|(_, vid)| *vid)).collect()
+        bridge.ports.iter().filter_map(|port| port.vlan.as_ref().map(|(_, vid)| *vid)).into_set()
     };
-    let mut taken: BTreeSet<u16> = bridges.iter().flat_map(|bridge| tags(bridge)).collect();
+    let mut taken: BTreeSet<u16> = bridges.iter().flat_map(|bridge| tags(bridge)).into_set();
     let devices = network.of("device");
     taken.extend(devices.filter_map(|of| of.text("vid")?.parse::<u16>().ok()));
     let mut numbers = Vec::new();
@@ -81,14 +82,14 @@ fn numbers(network: &Package, bridges: &[&Bridge]) -> Option<Vec<u16>> {
         taken.insert(number);
         numbers.push(number);
     }
-    let distinct: BTreeSet<&u16> = numbers.iter().collect();
+    let distinct: BTreeSet<&u16> = numbers.iter().into_set();
     (distinct.len() == numbers.len()).then_some(numbers)
 }
 
 /// Returns the physical ports of all bridges.
 fn ports(bridges: &[&Bridge]) -> BTreeSet<String> {
     let lowest = bridges.iter().flat_map(|bridge| &bridge.ports);
-    lowest.map(|port| port.vlan.as_ref().map_or(&port.name, |(below, _)| below).clone()).collect()
+    lowest.map(|port| port.vlan.as_ref().map_or(&port.name, |(below, _)| below).clone()).into_set()
 }
 
 /// Returns the sections of VLAN devices that are ports of the bridges.
@@ -96,7 +97,7 @@ fn vlan_devices<'a>(network: &'a Package, bridges: &[&Bridge]) -> Vec<&'a str> {
     let names: BTreeMap<&str, &str> = network
         .of("device")
         .filter_map(|section| Some((section.text("name")?, section.name.as_str())))
-        .collect();
+        .into_map();
     let ports = bridges.iter().flat_map(|bridge| &bridge.ports);
     let tagged = ports.filter(|port| port.vlan.is_some());
     tagged.filter_map(|port| names.get(port.name.as_str()).copied()).collect()

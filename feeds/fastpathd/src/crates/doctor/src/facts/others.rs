@@ -2,6 +2,7 @@
 //! Reads the configuration of programs that mark or shape forwarded packets (mwan3, pbr, sqm), and
 //! finds programs that count traffic.
 
+use config::sort::Collect;
 use std::collections::BTreeSet;
 
 use uci::Package;
@@ -40,7 +41,7 @@ fn counting(machine: &dyn Machine) -> BTreeSet<&'static str> {
     let known = || BY_DEVICE.into_iter().chain([BY_CONNTRACK]);
     let name = |process: String| machine.read(&format!("/proc/{process}/comm")).ok();
     let running = processes(machine).filter_map(name);
-    running.filter_map(|name| known().find(|known| *known == name.trim())).collect()
+    running.filter_map(|name| known().find(|known| *known == name.trim())).into_set()
 }
 
 /// Returns whether a program starts at boot, by a link such as `/etc/rc.d/S19mwan3`.

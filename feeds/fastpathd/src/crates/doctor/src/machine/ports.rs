@@ -2,6 +2,7 @@
 //! Reads offloads, rings and queues of a port, and switches offloads, over ethtool's netlink family
 //! (Linux 5.10).
 
+use config::sort::Collect;
 use std::collections::BTreeSet;
 use std::io;
 
@@ -120,7 +121,7 @@ fn names(set: &[u8]) -> BTreeSet<String> {
     let bits = attributes(attribute(set, BITS).unwrap_or_default());
     let set = bits.filter(|(_, bit)| !masked || attribute(bit, BIT_VALUE).is_some());
     let name = |bit| Some(String::from_utf8_lossy(attribute(bit, BIT_NAME)?.strip_suffix(b"\0")?));
-    set.filter_map(|(_, bit)| name(bit).map(Into::into)).collect()
+    set.filter_map(|(_, bit)| name(bit).map(Into::into)).into_set()
 }
 
 fn rings(kernel: &mut Family, device: &str) -> io::Result<Rings> {

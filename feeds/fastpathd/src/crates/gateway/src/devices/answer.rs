@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! Builds the answer of `devices`.
 
+use config::sort::Collect;
 use std::collections::{BTreeSet, HashMap};
 use std::net::IpAddr;
 
@@ -116,7 +117,7 @@ impl State {
         };
         let sections = self.pauses.settings.devices.iter().filter(|(_, settings)| settings.known);
         let macs = self.devices.keys().chain(sections.map(|(mac, _)| mac));
-        let macs: BTreeSet<&Mac> = macs.collect();
+        let macs: BTreeSet<&Mac> = macs.into_set();
         DevicesAnswer {
             since_ms: now.unix_ms_at(self.since),
             now_ms: now.unix_ms,

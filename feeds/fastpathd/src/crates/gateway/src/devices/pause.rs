@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! Which devices are paused now, and the addresses that the rules drop for them.
 
+use config::sort::Collect;
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 
@@ -74,7 +75,7 @@ impl State {
         let settings = &self.pauses.settings;
         let paused = settings.paused(clock);
         let rules = Paused {
-            macs: paused.keys().map(Mac::to_string).collect(),
+            macs: paused.keys().map(Mac::to_string).into_set(),
             addresses: self.addresses(&paused, topology),
         };
         self.pauses.rules = (!settings.devices.is_empty()).then_some(rules);
@@ -107,6 +108,6 @@ impl State {
         owners
             .into_iter()
             .filter_map(|(address, mac)| chosen(address, mac).then_some(address))
-            .collect()
+            .into_set()
     }
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! Sections `device` and `schedule` of `/etc/config/fastpath`.
 
+use config::sort::Collect;
 use std::collections::BTreeMap;
 
 use config::{Fault, Package, Section, number, switch};
@@ -182,7 +183,7 @@ impl Settings {
                 (device.schedules & active != 0).then_some(Pause::Schedule)
             }
         };
-        self.devices.iter().filter_map(|(mac, of)| Some((*mac, pause(of)?))).collect()
+        self.devices.iter().filter_map(|(mac, of)| Some((*mac, pause(of)?))).into_map()
     }
 
     /// Returns when the pause of a device ends, in Unix seconds. `None` if that is unknown, or if

@@ -3,6 +3,7 @@
 //! route. Any host on the Internet side may claim a private address, so a collector with a private
 //! address must be in a zone that does not lead to the Internet.
 
+use config::sort::Collect;
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 
@@ -40,9 +41,9 @@ impl EgressDevices {
         let inner = links
             .filter(|link| has(&inner, &link.name) && !has(&outer, &link.name))
             .map(|link| (link.index, link.name.to_string()))
-            .collect();
+            .into_map();
         let up = interfaces.iter().filter(|one| one.up && !one.device.is_empty());
-        let interfaces = up.map(|one| (one.name.clone(), one.device.clone())).collect();
+        let interfaces = up.map(|one| (one.name.clone(), one.device.clone())).into_map();
         Self { inner, interfaces }
     }
 

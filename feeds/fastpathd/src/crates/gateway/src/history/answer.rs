@@ -175,7 +175,7 @@ impl Query {
             }
             Wanted::Journal { since, limit } => {
                 events.retain(|event| event.unix_ms > since);
-                events.sort_unstable_by(|one, other| other.cmp(one));
+                config::sort::by(&mut events, |one, other| other.cmp(one));
                 events.truncate(limit);
                 let view = |event: Entry| EventView {
                     at_ms: event.unix_ms,
@@ -224,7 +224,9 @@ impl Tally {
         let surplus = self.rows.len().saturating_sub(MAX_ROWS);
         let first_ms = self.rows.keys().nth(surplus).copied().unwrap_or(0);
         let mut devices: Vec<(Key, Sums)> = self.devices.into_iter().collect();
-        devices.sort_by_key(|(_, [up, down, _])| std::cmp::Reverse(up.saturating_add(*down)));
+        config::sort::by_key(&mut devices, |(_, [up, down, _])| {
+            std::cmp::Reverse(up.saturating_add(*down))
+        });
         let device = |(key, [up_bytes, down_bytes, offloaded_bytes]): (Key, Sums)| DeviceSums {
             mac: if let Key::Device(mac) = key { Mac(mac).to_string() } else { String::new() },
             up_bytes,

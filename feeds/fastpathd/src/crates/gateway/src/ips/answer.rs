@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! Builds the answers of `ips`, `alerts` and `blocks`, and the notification `alert`.
 
-use std::collections::BTreeSet;
+use config::sort::Collect;
 use std::net::IpAddr;
 
 use config::Cause;
@@ -245,7 +245,7 @@ fn policy<'a>(state: &'a State, network: &'a network::State) -> PolicyView<'a> {
         budget_packets: settings.budget_packets,
         exempt: settings.exempt.iter().map(ToString::to_string).collect(),
         zones: network.firewall().zones().collect(),
-        vlans: vlans.collect::<BTreeSet<u16>>().into_iter().collect(),
+        vlans: vlans.into_set().into_iter().collect(),
         policies: state.inspection.policies.iter().map(rule).collect(),
     }
 }

@@ -2,6 +2,7 @@
 //! Inspection and blocks, without I/O: instructs Suricata's script, evaluates probes, adds queues
 //! and policies to the plan, and sums up counters. Crate `ips` judges the health.
 
+use config::sort::Collect;
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 use std::time::Duration;
@@ -409,7 +410,7 @@ impl Inspection {
         let Some(totals) = &mut self.totals else {
             let first = |last: Counter| RunningTotal { last, ..RunningTotal::default() };
             let counters = found.counters.iter();
-            self.totals = Some(counters.map(|(name, now)| (name.clone(), first(*now))).collect());
+            self.totals = Some(counters.map(|(name, now)| (name.clone(), first(*now))).into_map());
             self.table = found.table;
             return;
         };

@@ -2,6 +2,7 @@
 //! "Keep latency low": chooses the WAN interface to shape, and applies, verifies and retries its
 //! plan. SQM takes precedence. Crate `latency` makes the plans.
 
+use config::sort::Collect;
 use std::collections::BTreeSet;
 
 use ::latency::{Applied, Failure, IFB, LatencyReason, Plan, Remaining, Settings, Wan, plan};
@@ -139,7 +140,7 @@ impl State {
     /// Returns the devices with filters of the plan in force.
     pub(crate) fn hosts(&self) -> BTreeSet<u32> {
         let hosts = self.in_force().into_iter().flat_map(|plan| &plan.hosts);
-        hosts.map(|host| host.index).collect()
+        hosts.map(|host| host.index).into_set()
     }
 
     pub(crate) fn plan(&mut self, inputs: PlanInputs<'_>, now: Now) -> Option<Effect> {
@@ -236,5 +237,5 @@ fn sqm_devices(values: &Value) -> BTreeSet<String> {
     let enabled = package
         .of("queue")
         .filter(|queue| queue.text("enabled").and_then(uci::switch).unwrap_or_default());
-    enabled.filter_map(|queue| queue.text("interface")).map(str::to_owned).collect()
+    enabled.filter_map(|queue| queue.text("interface")).map(str::to_owned).into_set()
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! Records the hosts that moved to another port or MAC within the last hour.
 
+use config::sort::Collect;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::net::IpAddr;
 use std::time::Duration;
@@ -117,7 +118,7 @@ impl Moves {
             .values()
             .filter(|host| host.moves.iter().filter(lately).count() >= RESTLESS_MOVES);
         let mut found: BTreeSet<IpAddr> =
-            often.flat_map(|host| host.addresses.iter().copied()).collect();
+            often.flat_map(|host| host.addresses.iter().copied()).into_set();
         for router in topology.routes().filter_map(|route| route.gateway) {
             found.remove(&router);
         }

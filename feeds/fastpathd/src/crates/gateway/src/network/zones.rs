@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! Finds the devices of zones and VLANs, the ports for inspection, and `HOME_NET`.
 
+use config::sort::Collect;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::net::IpAddr;
 use std::rc::Rc;
@@ -63,7 +64,7 @@ fn zones(
     topology: &Topology,
 ) -> BTreeMap<String, BTreeSet<String>> {
     let mut zones: BTreeMap<String, BTreeSet<String>> =
-        firewall.zones().map(|zone| (zone.to_owned(), BTreeSet::new())).collect();
+        firewall.zones().map(|zone| (zone.to_owned(), BTreeSet::new())).into_map();
     for interface in interfaces.iter().filter(|interface| !interface.zone.is_empty()) {
         let devices = zones.entry(interface.zone.clone()).or_default();
         devices.extend(devices_of(interface));
@@ -107,7 +108,7 @@ fn devices_of(interface: &Interface) -> Vec<String> {
             | "6to4") => Some(format!("{proto}-{}", interface.name)),
             _ => None,
         };
-    let mut devices: BTreeSet<String> = future.into_iter().collect();
+    let mut devices: BTreeSet<String> = future.into_iter().into_set();
     if !interface.device.is_empty() {
         devices.insert(interface.device.clone());
     }
@@ -118,7 +119,7 @@ fn devices_of(interface: &Interface) -> Vec<String> {
 pub(crate) fn ports(topology: &Topology) -> Vec<ips::CapturePort> {
     let mut upper_devices = upper_devices(topology);
     let routable = topology.addresses().filter(|have| !is_link_local(have.address));
-    let addressed: BTreeSet<u32> = routable.map(|have| have.index).collect();
+    let addressed: BTreeSet<u32> = routable.map(|have| have.index).into_set();
     topology
         .links()
         .map(|link| ips::CapturePort {

@@ -2,6 +2,7 @@
 //! Reads the rules of other programs that act on each packet, and adds them to the plan.
 //! `crates/ruleset/src/foreign.rs` decides which rules these are.
 
+use config::sort::Collect;
 use std::collections::BTreeSet;
 use std::time::Duration;
 
@@ -90,7 +91,7 @@ impl State {
         let stacks = topology.stacks();
         let named = |wanted: &dyn Fn(&BTreeSet<topology::Name>) -> bool| {
             let found = stacks.iter().filter(|(_, below)| wanted(below));
-            found.map(|(name, _)| name.to_string()).collect::<BTreeSet<String>>()
+            found.map(|(name, _)| name.to_string()).into_set()
         };
         let is_bridge = |name: &topology::Name| topology.is_bridge(name);
         self.rules.packet_chains(&Surroundings {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! Events, effects and state of offloading.
 
+use config::sort::Collect;
 use std::collections::{BTreeMap, BTreeSet};
 
 use ctnetlink::Revision;
@@ -140,7 +141,7 @@ impl State {
     ) -> (BTreeSet<String>, Option<Effect>) {
         let next = self.ebpf.attached(result, now).map(Effect::Attach);
         let held: BTreeSet<String> =
-            self.ebpf.held().map(|program| program.device.clone()).collect();
+            self.ebpf.held().map(|program| program.device.clone()).into_set();
         self.flowtable.set_held(held.clone(), self.ebpf.why());
         (held, next)
     }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! Requests the programs and the table of a plan.
 
+use config::sort::Collect;
 use std::collections::{BTreeMap, BTreeSet};
 
 use flows::EngineState;
@@ -40,7 +41,7 @@ impl State {
     /// the flowtable, and does not add a new one with the same name.
     pub(crate) fn verify_recreated(&mut self, plan: &Plan, topology: &Topology) {
         let index = |name: &String| Some((name.clone(), topology.link_named(name)?.index));
-        let indexes: BTreeMap<String, u32> = plan.devices.iter().filter_map(index).collect();
+        let indexes: BTreeMap<String, u32> = plan.devices.iter().filter_map(index).into_map();
         let before = std::mem::replace(&mut self.indexes, indexes);
         let other = |(name, index): (&String, &u32)| before.get(name).is_some_and(|b| b != index);
         if self.indexes.iter().any(other) {

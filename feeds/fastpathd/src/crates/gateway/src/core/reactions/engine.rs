@@ -2,6 +2,7 @@
 //! Replans the offload whenever configuration, network or inspection change, and requests programs.
 //! `crates/ruleset/src/plan.rs` selects the devices that `crates/topology/src/lowest.rs` finds.
 
+use config::sort::Collect;
 use std::collections::BTreeSet;
 
 use model::Engine;
@@ -26,7 +27,7 @@ impl Core {
         let mut plan = ruleset::plan(&candidates(topology), &settings, &protection);
         plan.shape(topology.shaped().into_keys().map(|name| name.to_string()));
         let texts = |names: BTreeSet<Name>| names.into_iter().map(|name| name.to_string());
-        let listed: BTreeSet<String> = texts(topology.tunnels(true)).collect();
+        let listed: BTreeSet<String> = texts(topology.tunnels(true)).into_set();
         let tunnels = listed.iter().cloned().chain(texts(topology.tunnels(false)));
         let tunnels: Vec<String> = tunnels.collect();
         let programs = self.offload.request_programs(&mut plan, settings.hook, listed);
@@ -34,7 +35,7 @@ impl Core {
         plan.tunnel(tunnels);
         let encapsulated = topology.encapsulated().into_iter();
         plan.encapsulate(
-            encapsulated.map(|(top, stack)| (top.to_string(), texts(stack).collect())),
+            encapsulated.map(|(top, stack)| (top.to_string(), texts(stack).into_set())),
         );
         self.offload.verify_recreated(&plan, topology);
         plan.packet_chains = self.offload.packet_chains(&plan, topology);
@@ -69,7 +70,7 @@ fn candidates(topology: &Topology) -> Vec<Candidate> {
 
 /// Adds the router's own MACs of each device.
 fn address(plan: &mut Plan, topology: &Topology) {
-    let own = |device: &String| topology.own_macs(device).iter().map(Mac::to_string).collect();
+    let own = |device: &String| topology.own_macs(device).iter().map(Mac::to_string).into_set();
     let own = plan.devices.iter().map(|device| (device.clone(), own(device)));
     plan.address(own.collect::<Vec<_>>());
 }
