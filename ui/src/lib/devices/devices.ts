@@ -8,7 +8,7 @@ export const kinds = [
   ...['printer', 'camera', 'speaker', 'appliance', 'server', 'network'],
 ] as const;
 
-/** What the owner said about a device, and whether it is paused. */
+/** Kind, group and pause that the owner gave a device. */
 export interface Owned {
   /** The configuration names the device. */
   known: boolean;

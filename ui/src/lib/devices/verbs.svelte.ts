@@ -15,7 +15,7 @@ export interface Owner {
   group: string;
 }
 
-/** What the owner does with devices. Takes effect at once, without a review. */
+/** Verbs of `fastpath.device`, which take effect at once, without a review. */
 export class Verbs extends Command {
   constructor(
     private readonly app: App,

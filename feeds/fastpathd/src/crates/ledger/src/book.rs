@@ -69,7 +69,7 @@ impl Name {
     }
 }
 
-/// What the [`Sums`] count.
+/// Subject of [`Sums`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Key {
     /// Seconds during which the daemon recorded.

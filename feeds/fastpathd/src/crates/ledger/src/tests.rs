@@ -182,7 +182,6 @@ fn a_long_text_is_truncated_at_a_character() {
     assert_eq!(found.events[1].about.len(), MAX_ABOUT - 1);
 }
 
-/// Whatever byte an append is cut at, all earlier writes remain, and later ones work.
 #[test]
 fn a_power_cut_at_any_byte_loses_one_write() {
     let files = Memory::new();
@@ -372,7 +371,6 @@ fn any_step() -> impl Strategy<Value = Step> {
 }
 
 proptest! {
-    /// Whatever happens, the sums of each day are those of the successful writes.
     #[test]
     fn no_written_byte_is_lost_or_counted_twice(
         steps in prop::collection::vec(any_step(), 1..150),

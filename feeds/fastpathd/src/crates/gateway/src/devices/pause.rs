@@ -21,7 +21,7 @@ const MAX_ADDRESSES: usize = 64;
 #[derive(Debug, Default)]
 pub(super) struct Pauses {
     pub(super) settings: Settings,
-    /// As read once a second; `None` before the first reading.
+    /// Clock of the last second; `None` before the first reading.
     clock: Option<Clock>,
     pub(super) paused: BTreeMap<Mac, Pause>,
     /// Devices whose packets the rules have to drop; `None` without sections.

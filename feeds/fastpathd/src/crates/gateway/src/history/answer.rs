@@ -28,7 +28,7 @@ enum Wanted {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Query {
     wanted: Wanted,
-    /// What is being written, unless the files already have more than this number of writes.
+    /// Number of finished writes, and the book of the running one. Files with more writes have it.
     writing: (u64, Book),
     unsaved: Book,
     tally: Tally,
