@@ -4,6 +4,7 @@
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use config::device::{KINDS, MAX_GROUP, MAX_NAME};
 use plugin::{Call, Map, Object, Refusal, map, method};
 use serde_json::json;
 
@@ -18,23 +19,6 @@ use sections::{Target, Unedited, Values, edited};
 mod sections;
 
 const CONFIG: &str = "fastpath";
-const KINDS: &[&str] = &[
-    "phone",
-    "tablet",
-    "laptop",
-    "desktop",
-    "tv",
-    "console",
-    "printer",
-    "camera",
-    "speaker",
-    "appliance",
-    "server",
-    "network",
-];
-/// Maximum lengths in characters.
-const MAX_NAME_LEN: usize = 63;
-const MAX_GROUP_LEN: usize = 31;
 
 pub static OBJECT: Object = Object {
     name: "fastpath.device",
@@ -50,7 +34,7 @@ async fn set(call: &Call) -> Result<Map, Refusal> {
     let mac = mac(call)?.ok_or_else(|| missing("mac"))?;
     let mut values = Values::new();
     for (option, text) in [
-        ("name", text(call, "name", |text| is_label(text, MAX_NAME_LEN))?),
+        ("name", text(call, "name", |text| is_label(text, MAX_NAME))?),
         ("kind", text(call, "kind", |text| KINDS.contains(&text))?),
         ("group", group(call)?),
     ] {
@@ -123,7 +107,7 @@ fn mac(call: &Call) -> Result<Option<String>, Refusal> {
 }
 
 fn group(call: &Call) -> Result<Option<String>, Refusal> {
-    text(call, "group", |text| is_label(text, MAX_GROUP_LEN))
+    text(call, "group", |text| is_label(text, MAX_GROUP))
 }
 
 /// Returns an argument that is empty or valid.

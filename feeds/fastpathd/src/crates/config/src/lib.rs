@@ -7,6 +7,7 @@
 //! warns of options that were not read.
 
 mod cause;
+pub mod device;
 mod digest;
 pub mod exposure;
 mod fault;

@@ -6,12 +6,11 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use ::uci::{Options, Package, ParseError, Section, Setting, parse, text};
+use config::device::MAX_SECTIONS;
 
 use crate::validate::is_mac;
 
 const KIND: &str = "device";
-/// Maximum number of sections.
-const MAX_SECTIONS: usize = 512;
 
 /// New values of options. `None` removes an option.
 pub(super) type Values = BTreeMap<&'static str, Option<String>>;

@@ -1,38 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! Sections `device` and `schedule` of `/etc/config/fastpath`.
 
-use config::sort::Collect;
 use std::collections::BTreeMap;
 
-use config::{Fault, Package, Section, number, switch};
+use config::sort::Collect;
+use config::{Fault, Package, Section, device, number, switch};
 use topology::Mac;
 
 use super::zone::Zone;
 
-const MAX_DEVICES: usize = 512;
 /// With devices that only schedules name.
 const MAX_ALL_DEVICES: usize = 1024;
 /// Schedules of a device are bits of a `u64`.
 const MAX_SCHEDULES: usize = 64;
-const MAX_NAME: usize = 63;
-const MAX_GROUP: usize = 31;
 /// Longest time that is searched for the end of a pause; a pause beyond it has no end.
 const MAX_PAUSE: i64 = 8 * 86_400;
 
-const KINDS: [&str; 12] = [
-    "phone",
-    "tablet",
-    "laptop",
-    "desktop",
-    "tv",
-    "console",
-    "printer",
-    "camera",
-    "speaker",
-    "appliance",
-    "server",
-    "network",
-];
 const DAYS: [&str; 7] = ["mon", "tue", "wed", "thu", "fri", "sat", "sun"];
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -100,8 +83,8 @@ impl Settings {
     pub(crate) fn read(package: &mut Package<'_>) -> Self {
         let mut settings = Self::default();
         for (place, mut section) in package.take("device").into_iter().enumerate() {
-            if place == MAX_DEVICES {
-                section.error("", "", Fault::TooManySections { most: MAX_DEVICES });
+            if place == device::MAX_SECTIONS {
+                section.error("", "", Fault::TooManySections { most: device::MAX_SECTIONS });
             }
             if let Some((mac, device)) = read_device(&mut section)
                 && settings.devices.insert(mac, device).is_some()
@@ -123,7 +106,7 @@ impl Settings {
     fn read_schedule(&mut self, section: &mut Section<'_>) {
         let enabled = section.value("enabled", switch).unwrap_or(true);
         // The daemon does not use the name.
-        section.value("name", |text| words(text, MAX_NAME));
+        section.value("name", |text| words(text, device::MAX_NAME));
         let (mut macs, mut groups) = (Vec::new(), Vec::new());
         for text in section.list("device") {
             match mac(text) {
@@ -132,7 +115,7 @@ impl Settings {
             }
         }
         for text in section.list("group") {
-            match words(text, MAX_GROUP) {
+            match words(text, device::MAX_GROUP) {
                 Ok(group) => groups.push(group),
                 Err(fault) => section.error("group", text, fault),
             }
@@ -250,9 +233,9 @@ fn read_device(section: &mut Section<'_>) -> Option<(Mac, DeviceSettings)> {
     let until = section.value("paused_until", number).unwrap_or_default();
     let device = DeviceSettings {
         known: true,
-        name: section.value("name", |text| words(text, MAX_NAME)).unwrap_or_default(),
+        name: section.value("name", |text| words(text, device::MAX_NAME)).unwrap_or_default(),
         kind: section.value("kind", kind).unwrap_or_default(),
-        group: section.value("group", |text| words(text, MAX_GROUP)).unwrap_or_default(),
+        group: section.value("group", |text| words(text, device::MAX_GROUP)).unwrap_or_default(),
         paused: section.value("paused", switch).unwrap_or_default(),
         paused_until: until.into(),
         schedules: 0,
@@ -265,8 +248,8 @@ fn mac(text: &str) -> Result<Mac, Fault> {
 }
 
 fn kind(text: &str) -> Result<&'static str, Fault> {
-    let kind = KINDS.into_iter().find(|kind| *kind == text);
-    kind.ok_or_else(|| Fault::not_listed(&KINDS))
+    let kind = device::KINDS.into_iter().find(|kind| *kind == text);
+    kind.ok_or_else(|| Fault::not_listed(&device::KINDS))
 }
 
 fn words(text: &str, longest: usize) -> Result<String, Fault> {

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! Limits of the sections `device`, for the daemon that reads and the verbs that write them.
+
+pub const MAX_SECTIONS: usize = 512;
+/// Maximum lengths in characters.
+pub const MAX_NAME: usize = 63;
+pub const MAX_GROUP: usize = 31;
+
+pub const KINDS: [&str; 12] = [
+    "phone",
+    "tablet",
+    "laptop",
+    "desktop",
+    "tv",
+    "console",
+    "printer",
+    "camera",
+    "speaker",
+    "appliance",
+    "server",
+    "network",
+];
