@@ -132,17 +132,22 @@ impl Objects {
         }
     }
 
-    /// Publishes an object for each interface. Removed interfaces keep theirs.
+    /// Publishes an object for each interface and access point. Removed ones keep theirs.
     async fn publish_interfaces(&mut self, bus: &Handle) {
-        for name in self.network.names() {
-            if self.published.contains(&name) {
+        let interfaces = self.network.names().into_iter().map(|name| (network::PATH, name));
+        let points = wireless::points(&self.radios).into_iter();
+        for (prefix, name) in interfaces.chain(points.map(|name| (wireless::POINT_PATH, name))) {
+            let path = format!("{prefix}{name}");
+            if self.published.contains(&path) {
                 continue;
             }
-            let path = format!("{}{name}", network::PATH);
-            let object = Object { path, methods: network::INTERFACE_METHODS };
-            match bus.publish_unchecked(object).await {
-                Ok(()) => drop(self.published.insert(name)),
-                Err(error) => log::warn!("publishing interface {name}: {error}"),
+            let methods = match prefix {
+                wireless::POINT_PATH => wireless::POINT_METHODS,
+                _ => network::INTERFACE_METHODS,
+            };
+            match bus.publish_unchecked(Object { path: path.clone(), methods }).await {
+                Ok(()) => drop(self.published.insert(path)),
+                Err(error) => log::warn!("publishing {path}: {error}"),
             }
         }
     }
@@ -219,8 +224,12 @@ impl Objects {
         answer
     }
 
-    /// Answers `network.interface.NAME` like `network.interface` with the name as an argument.
+    /// Answers `hostapd.DEVICE`, and `network.interface.NAME` like `network.interface` with the
+    /// name as an argument.
     fn answer_interface(&mut self, object: &str, (method, args): (&str, &Map)) -> Answer {
+        if let Some(device) = object.strip_prefix(wireless::POINT_PATH) {
+            return wireless::answer_point(&self.radios, device, method);
+        }
         let name = object.strip_prefix(network::PATH).ok_or(Status::NotFound)?;
         let mut args = args.clone();
         args.insert("interface".to_owned(), json!(name));

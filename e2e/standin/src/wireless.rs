@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! The ubus object `network.wireless`: radios and SSIDs in the format of netifd's wireless handlers
-//! (`wireless-device.uc` of wifi-scripts), including keys.
+//! (`wireless-device.uc` of wifi-scripts), including keys; and hostapd's objects.
 
 use std::path::{Path, PathBuf};
 
@@ -14,6 +14,10 @@ pub const METHODS: &[Method] = &[Method {
     name: "status",
     policy: &[("device", PolicyType::String), ("ubus_rpc_session", PolicyType::String)],
 }];
+
+/// Methods of `hostapd.DEVICE`.
+pub const POINT_METHODS: &[Method] = &[Method { name: "get_clients", policy: &[] }];
+pub const POINT_PATH: &str = "hostapd.";
 
 /// Options that netifd reports as booleans or lists; the rest are strings.
 const SWITCHES: &[&str] = &["disabled", "hidden", "isolate", "wds", "bridge_isolate"];
@@ -74,6 +78,35 @@ pub fn answer(store: &Store, state: &Path, (method, args): (&str, &Map)) -> Answ
     match wanted {
         Some(_) if radios.is_empty() => Err(Status::NotFound),
         _ => Ok(radios),
+    }
+}
+
+/// Returns the devices of all access points.
+#[must_use]
+pub fn points(state: &Path) -> Vec<String> {
+    let files = std::fs::read_dir(state).into_iter().flatten().flatten();
+    let radios = files.filter_map(|file| std::fs::read_to_string(file.path()).ok());
+    radios.flat_map(|text| RadioState::read(&text).points).map(|(_, device)| device).collect()
+}
+
+/// Answers a call of `hostapd.DEVICE` with the file `clients/DEVICE` beside the state files;
+/// without it, there are no stations.
+///
+/// # Errors
+/// Returns the status for the caller.
+pub fn answer_point(state: &Path, device: &str, method: &str) -> Answer {
+    if method != "get_clients" {
+        return Err(Status::MethodNotFound);
+    }
+    if !points(state).iter().any(|point| point == device) {
+        return Err(Status::NotFound);
+    }
+    let file = std::fs::read_to_string(state.join("clients").join(device));
+    let none =
+        || Map::from_iter([("freq".to_owned(), json!(2437)), ("clients".to_owned(), json!({}))]);
+    match file {
+        Ok(text) => serde_json::from_str(&text).map_err(|_| Status::UnknownError),
+        Err(_) => Ok(none()),
     }
 }
 

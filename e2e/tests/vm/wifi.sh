@@ -51,6 +51,9 @@ in_force() { change "$1" pending '{}' | jq -e '.pending.in_force == true'; }
 
 status() { rpc "$1" fastpath.wireless status '{}' | jq -c '.result[1]'; }
 
+# stations_are SESSION JSON: succeeds if these are the stations of each SSID.
+stations_are() { radio_is "$1" "[.ssids[].stations] == ($2)"; }
+
 radio_is() { status "$1" | jq -e ".radios[0] | $2"; }
 
 # in_vlan DEVICE VID: succeeds if the port is an untagged member of only this VLAN.
@@ -112,8 +115,6 @@ test_the_guest_ssid_is_in_the_guest_vlan() {
     root=$(session root fastpath)
     radio_is "$root" '(.up or .failed | not) and .disabled and .ssids == []'
     id=$(applied "$root" "$(guests)")
-    node "$VM/answer.mjs" "$TOP/feeds/fastpathd/src/schema" wireless status \
-        <<<"$(status "$root")" || fail "the schema"
     radio_is "$root" '.up and .country == "DE" and ([.ssids[] | [.ssid, .device, .networks[]]] ==
         [["OpenWrt", "phy0-ap0", "lan"], ["Guests", "phy0-ap1", "guest"]])' ||
         fail "radios: $(status "$root")"
@@ -121,6 +122,17 @@ test_the_guest_ssid_is_in_the_guest_vlan() {
     soon 5 in_vlan phy0-ap0 10
     station_of phy0-sta1
     guest_of phy0-sta1
+    soon 5 stations_are "$root" '[[], []]'
+    # As from hostapd of OpenWrt v25.12.5 (src/ap/ubus.c); the lab's has no ubus.
+    gw 'mkdir -p /run/lab/wireless/clients && cat >/run/lab/wireless/clients/phy0-ap1' <<<'{"freq":
+        5180, "clients": {"02:00:00:00:00:01": {"auth": true, "assoc": true, "authorized": true,
+        "aid": 1, "rate": {"rx": 6000, "tx": 866700}, "signal": -52}, "02:00:00:00:00:02":
+        {"auth": true, "assoc": true, "authorized": false, "aid": 2}}}'
+    stations_are "$root" '[[], [{"mac": "02:00:00:00:00:01", "signal_dbm": -52, "down_kbit":
+        866700, "up_kbit": 6000}]]' || fail "stations: $(status "$root")"
+    node "$VM/answer.mjs" "$TOP/feeds/fastpathd/src/schema" wireless status \
+        <<<"$(status "$root")" || fail "the schema"
+    gw 'rm -r /run/lab/wireless/clients'
     # Topology and flows show the access point as a port.
     soon 5 said_of_port phy0-ap1 30
     no_station

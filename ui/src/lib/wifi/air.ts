@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
 import { Fault } from '../api/errors';
-import type { Radio } from '../api/types-wireless';
+import type { Radio, Ssid, Station } from '../api/types-wireless';
 import type { App } from '../shell/app.svelte';
 
 export type Air = ReadonlyMap<string, Radio>;
+
+const ssidsOf = (air: Air): Ssid[] => [...air.values()].flatMap(({ ssids }) => ssids);
 
 /**
  * Reports whether the name is that of an access point's device in OpenWrt: `phy0-ap0`,
@@ -34,6 +36,37 @@ export function stateOf(air: Air, radio: string): State {
 }
 
 export function namesOf(air: Air): ReadonlyMap<string, string> {
-  const all = [...air.values()].flatMap(({ ssids }) => ssids);
-  return new Map(all.filter(({ device }) => device !== '').map((each) => [each.device, each.ssid]));
+  return new Map(
+    ssidsOf(air)
+      .filter(({ device }) => device !== '')
+      .map((each) => [each.device, each.ssid]),
+  );
+}
+
+/** Returns the connection of a device; undefined if no access point has it as a station. */
+export function stationOf(air: Air, mac: string): (Station & { point: Ssid }) | undefined {
+  for (const point of ssidsOf(air)) {
+    const station = point.stations?.find((each) => each.mac.toLowerCase() === mac);
+    if (station) return { ...station, point };
+  }
+  return undefined;
+}
+
+/**
+ * Returns the number of stations of a section, on all of its radios; undefined if hostapd does not
+ * answer for one.
+ */
+export function stationsAt(air: Air, section: string): number | undefined {
+  const points = ssidsOf(air).filter((each) => each.section === section);
+  if (points.length === 0 || points.some(({ stations }) => !stations)) return undefined;
+  return points.reduce((sum, { stations }) => sum + (stations?.length ?? 0), 0);
+}
+
+/** Returns the band and the number of the channel at a frequency (IEEE 802.11-2020, 17.3.8.4.2). */
+export function channelAt(mhz: number): { band: '2g' | '5g' | '6g' | '60g'; channel: number } {
+  if (mhz < 2484) return { band: '2g', channel: (mhz - 2407) / 5 };
+  if (mhz === 2484) return { band: '2g', channel: 14 };
+  if (mhz < 5945) return { band: '5g', channel: (mhz - 5000) / 5 };
+  if (mhz <= 45_000) return { band: '6g', channel: (mhz - 5950) / 5 };
+  return { band: '60g', channel: (mhz - 56_160) / 2160 };
 }

@@ -5,7 +5,7 @@ import { Draft } from '../form/draft.svelte';
 import { MASK, text, type Section } from '../form/sections';
 import type { Radio } from '../api/types-wireless';
 import { removeVlan, renameVlan, vlansOf } from '../network/matrix';
-import { isPoint, namesOf, stateOf } from './air';
+import { channelAt, isPoint, namesOf, stateOf, stationOf, stationsAt } from './air';
 import { nameOf, pointIn, putInto } from './ports';
 import {
   addPoint,
@@ -211,5 +211,33 @@ describe('the state of radios', () => {
     expect(namesOf(new Map([['radio0', radio({})]])).get('phy0-ap0')).toBe('Home');
     const devices = ['phy0-ap0', 'phy0.1-ap2', 'wlan0', 'lan1', 'br-lan', 'eth0'];
     expect(devices.filter(isPoint)).toEqual(['phy0-ap0', 'phy0.1-ap2', 'wlan0']);
+  });
+
+  it('has the connection of a device, and the number of devices of an SSID', () => {
+    const point = { ...ssid, device: 'phy0-ap0', frequency_mhz: 5180 };
+    const stations = [{ mac: '02:00:00:00:00:AA', signal_dbm: -52 }];
+    const air = (ssids: Radio['ssids']) => new Map([['radio0', radio({ ssids })]]);
+    const one = air([{ ...point, stations }]);
+    expect(stationOf(one, '02:00:00:00:00:aa')?.point.ssid).toBe('Home');
+    expect(stationOf(one, '02:00:00:00:00:ab')).toBeUndefined();
+    expect(
+      stationsAt(
+        air([
+          { ...point, stations },
+          { ...point, stations },
+        ]),
+        'home',
+      ),
+    ).toBe(2);
+    expect(stationsAt(air([{ ...point, stations: [] }]), 'home')).toBe(0);
+    expect(stationsAt(air([{ ...point, stations }, point]), 'home')).toBeUndefined();
+    expect(stationsAt(one, 'guests')).toBeUndefined();
+  });
+
+  it('names the channel of a frequency', () => {
+    const named = [2412, 2472, 2484, 5180, 5885, 5955, 7115, 58_320].map(channelAt);
+    expect(named.map(({ band, channel }) => `${band} ${channel}`)).toEqual([
+      ...['2g 1', '2g 13', '2g 14', '5g 36', '5g 177', '6g 1', '6g 233', '60g 1'],
+    ]);
   });
 });

@@ -4,8 +4,8 @@
 use plugin::Map;
 use serde_json::Value;
 
-/// Converts netifd's answer to the list of radios.
+/// Converts netifd's answer to the list of radios, with the same map as hostapd's answer.
 #[must_use]
 pub fn radios(status: &Map) -> Value {
-    crate::radios(status)
+    crate::radios(status, &vec![(String::new(), status.clone())])
 }

@@ -1,16 +1,24 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The ubus object `fastpath.wireless`: state of radios and SSIDs without their secrets.
+//! The ubus object `fastpath.wireless`: state of radios and SSIDs without their secrets, and their
+//! stations.
 //!
 //! netifd's `network.wireless status` contains keys and RADIUS passwords, so viewers must not call
 //! it. This object copies only known fields, so that options of later netifd versions are not
-//! exposed.
+//! exposed. Stations are those of `hostapd.DEVICE get_clients`, which OpenWrt adds to hostapd
+//! (`src/ap/ubus.c`).
 
 #[cfg(feature = "fuzz")]
 pub mod fuzz;
 
-use plugin::{Call, Map, Object, Refusal, map, method};
+use plugin::{Bus, Call, Map, Object, Refusal, map, method};
 use serde_json::{Value, json};
 use ubus::Status;
+
+/// Stations reported per SSID. hostapd accepts up to 2007.
+const STATIONS: usize = 512;
+
+/// Answers of hostapd by device; none for devices without hostapd.
+type Clients = Vec<(String, Map)>;
 
 pub static OBJECT: Object =
     Object { name: "fastpath.wireless", methods: &[method!("status", status)] };
@@ -22,21 +30,34 @@ async fn status(call: &Call) -> Result<Map, Refusal> {
         Err(error) if error.status() == Status::NotFound => Map::new(),
         Err(error) => return Err(error.into()),
     };
-    Ok(map([("radios", radios(&said))]))
+    let clients = clients(&call.bus, &said).await;
+    Ok(map([("radios", radios(&said, &clients))]))
+}
+
+async fn clients(bus: &Bus, said: &Map) -> Clients {
+    let mut clients = Clients::new();
+    let points = said.values().filter_map(|radio| radio["interfaces"].as_array()).flatten();
+    for device in points.filter_map(|point| point["ifname"].as_str()) {
+        // An SSID that is starting has no object yet, and stations have none.
+        if let Ok(said) = bus.call(&format!("hostapd.{device}"), "get_clients", &Map::new()).await {
+            clients.push((device.to_owned(), said));
+        }
+    }
+    clients
 }
 
 /// Converts netifd's answer to a list of radios, sorted by name.
-fn radios(said: &Map) -> Value {
+fn radios(said: &Map, clients: &Clients) -> Value {
     let mut radios: Vec<(&String, &Value)> = said.iter().collect();
     radios.sort_by_key(|(name, _)| *name);
-    radios.into_iter().map(|(name, radio)| shown(name, radio)).collect()
+    radios.into_iter().map(|(name, radio)| shown(name, radio, clients)).collect()
 }
 
-fn shown(name: &str, radio: &Value) -> Value {
+fn shown(name: &str, radio: &Value, clients: &Clients) -> Value {
     let config = &radio["config"];
     let is = |field: &str| radio[field] == true;
     let points = radio["interfaces"].as_array().into_iter().flatten();
-    let points: Value = points.map(point).collect();
+    let points: Value = points.map(|of| point(of, clients)).collect();
     // wifi-scripts accept both names of the option.
     let country = text(&config["country"]) + &text(&config["country_code"]);
     json!({
@@ -52,16 +73,38 @@ fn shown(name: &str, radio: &Value) -> Value {
     })
 }
 
-fn point(point: &Value) -> Value {
+fn point(point: &Value, clients: &Clients) -> Value {
     let config = &point["config"];
-    json!({
+    let device = text(&point["ifname"]);
+    let mut shown = json!({
         "section": text(&point["section"]),
         "ssid": text(&config["ssid"]),
         "mode": text(&config["mode"]),
         "encryption": text(&config["encryption"]),
         "networks": words(&config["network"]),
-        "device": text(&point["ifname"]),
-    })
+    });
+    if let Some((_, said)) = clients.iter().find(|(of, _)| *of == device) {
+        let stations = said.get("clients").and_then(Value::as_object).into_iter().flatten();
+        let stations = stations.filter(|(_, of)| of["authorized"] == true);
+        shown["stations"] = stations.take(STATIONS).map(station).collect();
+        shown["frequency_mhz"] = json!(said.get("freq").and_then(Value::as_u64).unwrap_or(0));
+    }
+    shown["device"] = json!(device);
+    shown
+}
+
+fn station((mac, said): (&String, &Value)) -> Value {
+    let mut shown = json!({ "mac": mac });
+    // Without an answer of its driver, a station has neither field.
+    if let Some(signal) = said["signal"].as_i64() {
+        shown["signal_dbm"] = json!(signal);
+    }
+    // hostapd's `tx` is what the access point sends.
+    if let (Some(down), Some(up)) = (said["rate"]["tx"].as_u64(), said["rate"]["rx"].as_u64()) {
+        shown["down_kbit"] = json!(down);
+        shown["up_kbit"] = json!(up);
+    }
+    shown
 }
 
 /// Returns a string or number as text, because wireless handlers report channels as either.
@@ -107,6 +150,39 @@ mod tests {
         said.as_object().cloned().unwrap_or_default()
     }
 
+    /// Answer of hostapd in OpenWrt v25.12.5, with the fields that are read.
+    fn clients() -> Clients {
+        let said = json!({"freq": 5180, "clients": {
+            "02:00:00:00:00:01": {"auth": true, "assoc": true, "authorized": true, "aid": 1,
+                "bytes": {"rx": 1, "tx": 2}, "rate": {"rx": 780_000, "tx": 866_700},
+                "signal": -52, "signature": "wifi4|secret"},
+            "02:00:00:00:00:02": {"auth": true, "assoc": true, "authorized": true, "aid": 2},
+            "02:00:00:00:00:03": {"auth": true, "assoc": true, "authorized": false, "aid": 3},
+        }});
+        let said = said.as_object().cloned().unwrap_or_default();
+        vec![("phy0-ap0".to_owned(), said)]
+    }
+
+    #[test]
+    fn reports_authorized_stations() {
+        let one = json!({"mac": "02:00:00:00:00:01", "signal_dbm": -52, "down_kbit": 866_700,
+            "up_kbit": 780_000});
+        let two = json!({"mac": "02:00:00:00:00:02"});
+        let home = &radios(&said(), &clients())[0]["ssids"][0];
+        assert_eq!(home["stations"], json!([one, two]));
+        assert_eq!(home["frequency_mhz"], 5180);
+    }
+
+    #[test]
+    fn many_stations_are_limited() {
+        let station = json!({"authorized": true});
+        let many = (0..2007).map(|n| (format!("{n:012x}"), station.clone())).collect::<Map>();
+        let said_of = map([("clients", Value::Object(many))]);
+        let clients = vec![("phy0-ap0".to_owned(), said_of)];
+        let shown = radios(&said(), &clients);
+        assert_eq!(shown[0]["ssids"][0]["stations"].as_array().map(Vec::len), Some(STATIONS));
+    }
+
     #[test]
     fn reports_radios_sorted_by_name_with_their_networks() {
         let off = json!({"name": "radio1", "band": "2g", "channel": "", "country": "",
@@ -118,17 +194,17 @@ mod tests {
         let on = json!({"name": "radio0", "band": "5g", "channel": "36", "country": "DE",
             "disabled": false, "up": true, "pending": false, "failed": false,
             "ssids": [home, guests]});
-        assert_eq!(radios(&said()), json!([on, off]));
+        assert_eq!(radios(&said(), &Clients::new()), json!([on, off]));
     }
 
     #[test]
     fn the_answer_contains_no_key() {
         assert!(Value::Object(said()).to_string().contains("secret"));
-        assert!(!radios(&said()).to_string().contains("secret"));
+        assert!(!radios(&said(), &clients()).to_string().contains("secret"));
     }
 
     #[test]
     fn a_router_without_radios_reports_an_empty_list() {
-        assert_eq!(radios(&Map::new()), json!([]));
+        assert_eq!(radios(&Map::new(), &Clients::new()), json!([]));
     }
 }
