@@ -16,6 +16,8 @@ pub struct EngineState {
     pub excludes: Vec<Exclude>,
     /// Roaming hosts, whose flows stay on the slow path.
     pub roaming: BTreeSet<IpAddr>,
+    /// Hosts with a rate limit, whose flows stay on the slow path.
+    pub limited: BTreeSet<IpAddr>,
     /// Number of packets at the start of each flow that stay on the slow path.
     pub slow_packets: u32,
     /// Mark bits that the rules set last, on packets from and to the initiator; 0 if unused.
@@ -33,6 +35,7 @@ impl Default for EngineState {
             left_out: TrafficTypes::default(),
             excludes: Vec::new(),
             roaming: BTreeSet::new(),
+            limited: BTreeSet::new(),
             slow_packets: 0,
             passed: [0; 2],
             packet_chains: Vec::new(),
@@ -43,8 +46,11 @@ impl Default for EngineState {
 
 impl EngineState {
     pub(crate) fn roams(&self, orig: &Tuple, reply: &Tuple) -> bool {
-        let ends = [orig.src, reply.src];
-        !self.roaming.is_empty() && ends.iter().any(|end| self.roaming.contains(end))
+        has_end(&self.roaming, [orig.src, reply.src])
+    }
+
+    pub(crate) fn limits(&self, orig: &Tuple, reply: &Tuple) -> bool {
+        has_end(&self.limited, [orig.src, reply.src])
     }
 
     /// Returns whether an exclusion keeps the flow on the slow path permanently, and the number of
@@ -64,4 +70,8 @@ impl EngineState {
     pub(crate) fn rule_reached(&self, flow: &FlowFacts<'_>) -> Option<&RuleName> {
         self.packet_chains.iter().find_map(|chain| chain.reached(flow))
     }
+}
+
+pub(crate) fn has_end(hosts: &BTreeSet<IpAddr>, ends: [IpAddr; 2]) -> bool {
+    !hosts.is_empty() && ends.iter().any(|end| hosts.contains(end))
 }

@@ -2,12 +2,14 @@
 //! Evaluates the inspection policy, and derives the inspection status of a flow from its mark. Must
 //! match the nftables rules in `rules/inspect.rs` of crate `ruleset`.
 
+use std::collections::BTreeSet;
 use std::net::IpAddr;
 
 use config::Network;
 use model::{Action, DevicePolicy, Gate};
 use serde::{Deserialize, Serialize};
 
+use crate::engine::has_end;
 use crate::network::Side;
 
 /// Inspection settings in force. The default inspects nothing.
@@ -22,6 +24,9 @@ pub struct InspectionState {
     pub policies: Vec<DevicePolicy>,
     pub default: Action,
     pub exempt: Vec<Network>,
+    /// Hosts that are always inspected, and hosts that are never inspected unless the other end is
+    /// one of the former.
+    pub hosts: [BTreeSet<IpAddr>; 2],
     /// Bytes of both directions after which inspection ends; 0 for no limit.
     pub budget_bytes: u64,
     /// Packets of both directions after which inspection ends; 0 for no limit.
@@ -41,6 +46,10 @@ impl InspectionState {
     ) -> Action {
         if self.gate.is_none() {
             return Action::None;
+        }
+        let [always, never] = [0, 1].map(|i| has_end(&self.hosts[i], ends));
+        if always || never {
+            return if always { Action::Always } else { Action::None };
         }
         if self.exempt.iter().any(|network| ends.iter().any(|end| network.contains(*end))) {
             return Action::None;

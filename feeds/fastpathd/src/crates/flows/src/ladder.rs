@@ -41,6 +41,7 @@ pub struct Facts<'a> {
     pub helper: bool,
     pub seq_adjust: bool,
     pub excluded: bool,
+    pub limited: bool,
     /// Packets reach a foreign rule that acts on each packet.
     pub rule_per_packet: bool,
     pub encrypted: bool,
@@ -76,7 +77,7 @@ pub type Verdict = (Path, Option<Reason>);
 type Rung = (fn(&Facts<'_>) -> bool, Reason);
 
 /// Conditions that prevent offloading, checked after inspection.
-const KEPT: [Rung; 22] = [
+const KEPT: [Rung; 23] = [
     // Flows are added in the forward hook, which local packets do not pass
     // (`nft_flow_offload_validate`).
     (|flow| flow.local, Reason::Local),
@@ -92,6 +93,8 @@ const KEPT: [Rung; 22] = [
     (|flow| flow.seq_adjust, Reason::SequenceAdjust),
     // Our rule set returns before `flow add`.
     (|flow| flow.excluded, Reason::Excluded),
+    // Our rule set neither records nor adds flows of hosts with a limit.
+    (|flow| flow.limited, Reason::Limited),
     // Our rule set does not mark the packets as passed.
     (|flow| flow.rule_per_packet, Reason::RulePerPacket),
     // Our rule set returns before `flow add` and before the mark for eBPF.

@@ -69,6 +69,8 @@ config::named! {
         /// Conntrack rewrites TCP sequence numbers.
         SequenceAdjust = "sequence-adjust",
         Excluded = "excluded",
+        /// One end is a host with a rate limit.
+        Limited = "limited",
         /// Packets reach a foreign rule that acts on each packet.
         RulePerPacket = "rule-per-packet",
         /// No reply yet, or the TCP handshake is not complete.

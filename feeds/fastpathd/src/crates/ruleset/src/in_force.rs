@@ -27,8 +27,8 @@ pub struct InForce {
     pub table: u64,
     pub devices: BTreeSet<String>,
     pub own: BTreeSet<(String, String)>,
-    /// Sets of paused hosts and their elements.
-    pub paused: BTreeSet<(&'static str, String)>,
+    /// Sets and maps of hosts, and their elements.
+    pub hosts: BTreeSet<(&'static str, String)>,
     /// `flags offload` is set; `None` if nft does not print the flags.
     pub hardware: Option<bool>,
     /// Comments of the rules by chain, in order; omits chains without rules.
@@ -65,7 +65,8 @@ impl InForce {
                 let counted = Counter { packets, bytes };
                 found.counters.insert(text(counter, "name").to_owned(), counted);
             }
-            found.paused.extend(object.get("set").map(paused::parse).unwrap_or_default());
+            let set = object.get("set").or_else(|| object.get("map"));
+            found.hosts.extend(set.map(paused::parse).unwrap_or_default());
             if let Some(own) = object.get("set").filter(|set| text(set, "name") == OWN) {
                 let elements = own.get("elem").and_then(Value::as_array);
                 found.own = elements.into_iter().flatten().filter_map(own_element).into_set();
@@ -99,8 +100,8 @@ impl InForce {
         if have != want {
             return Some(format!("the router's addresses are {have:?} instead of {want:?}"));
         }
-        let (have, want) = (&self.paused, &paused::elements(plan));
-        (have != want).then(|| format!("the paused hosts are {have:?} instead of {want:?}"))
+        let (have, want) = (&self.hosts, &paused::elements(plan));
+        (have != want).then(|| format!("the sets of hosts are {have:?} instead of {want:?}"))
     }
 
     /// Returns the devices of the ingress chains. The kernel removes missing devices from them.

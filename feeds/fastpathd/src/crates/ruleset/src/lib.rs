@@ -4,7 +4,8 @@
 //! [`plan()`] resolves [`Settings`] to the devices of this machine, [`render`] formats the [`Plan`]
 //! as an nft script, and [`apply`] runs the script in one transaction and verifies the result. With
 //! [`InspectionRules`], packets pass Suricata before their connection is offloaded. [`block`] and
-//! [`release`] change the blocked sources. Packets of [`Paused`] hosts are dropped.
+//! [`release`] change the blocked sources. Packets of [`Paused`] hosts are dropped;
+//! [`HostRules`] limit and inspect those of single hosts.
 
 mod apply;
 mod block;
@@ -13,6 +14,7 @@ mod fake;
 #[cfg(test)]
 mod fixture;
 mod foreign;
+mod hosts;
 mod in_force;
 mod inspection;
 mod marks;
@@ -27,6 +29,7 @@ mod settings;
 pub use apply::{Applied, ApplyError, apply, has_bridge_flowtable, read_back, remove, renew};
 pub use block::{BlockElement, BlockError, block, release};
 pub use foreign::{ForeignRules, Surroundings};
+pub use hosts::HostRules;
 pub use in_force::{Counter, InForce};
 pub use inspection::{InspectionRules, Queues};
 pub use marks::Marks;

@@ -8,6 +8,7 @@ use std::net::IpAddr;
 use config::{Cause, is_device_name};
 use model::{Engine, Exclude, PacketChain, TrafficTypes};
 
+use crate::hosts::HostRules;
 use crate::inspection::InspectionRules;
 use crate::marks::Marks;
 use crate::settings::Settings;
@@ -101,6 +102,8 @@ pub struct Plan {
     pub protection: Protection,
     /// Paused hosts; `None` if no host can be paused. `None` after [`plan`].
     pub paused: Option<Paused>,
+    /// Limits and inspection of single hosts. Empty after [`plan`].
+    pub hosts: Vec<HostRules>,
     pub decisions: BTreeMap<String, Decision>,
 }
 
@@ -112,6 +115,7 @@ impl Plan {
             || self.protection.inspection.is_some()
             || self.protection.blocks.is_some()
             || self.paused.is_some()
+            || self.has_limits()
     }
 
     /// Returns the mark bits of connections that have passed the rules, by direction. `None` unless
@@ -224,6 +228,7 @@ pub fn plan(candidates: &[Candidate], settings: &Settings, protection: &Protecti
         unread: false,
         protection: protection.clone(),
         paused: None,
+        hosts: Vec::new(),
         decisions,
     }
 }

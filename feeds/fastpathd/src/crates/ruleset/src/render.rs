@@ -97,8 +97,8 @@ pub(crate) fn render_gate(inspection: &InspectionRules) -> String {
 }
 
 /// Renders a script that changes the devices of the existing flowtable, the router's addresses
-/// behind them, and the paused hosts; flows over other devices remain offloaded. The kernel rejects
-/// flags that differ from the flowtable's.
+/// behind them, and the sets of hosts; flows over other devices remain offloaded. The kernel
+/// rejects flags that differ from the flowtable's.
 pub(crate) fn render_devices(plan: &Plan, have: &InForce) -> String {
     let mut text = String::new();
     let guarded: BTreeSet<&str> = plan.guarded().map(|(device, _)| device).into_set();
@@ -106,10 +106,10 @@ pub(crate) fn render_devices(plan: &Plan, have: &InForce) -> String {
     let add = plan.devices.difference(&have.devices);
     let take = have.devices.difference(&plan.devices);
     let [add, take] = [add, take].map(|found| found.map(String::as_str).into_set());
-    let paused = paused::elements(plan);
+    let hosts = paused::elements(plan);
     let changes = [
-        ("add", add, &guarded - &have_guarded, &own - &have.own, &paused - &have.paused),
-        ("delete", take, &have_guarded - &guarded, &have.own - &own, &have.paused - &paused),
+        ("add", add, &guarded - &have_guarded, &own - &have.own, &hosts - &have.hosts),
+        ("delete", take, &have_guarded - &guarded, &have.own - &own, &have.hosts - &hosts),
     ];
     for (verb, listed, guarded, own, hosts) in changes {
         paused::change(&mut text, verb, &hosts);

@@ -9,6 +9,7 @@ use std::fmt::Write;
 use model::{Exclude, TrafficType};
 
 use crate::block::SETS;
+use crate::hosts::{self, KEPT};
 use crate::inspection::InspectionRules;
 use crate::paused;
 use crate::plan::Plan;
@@ -103,8 +104,11 @@ pub(crate) fn chains(plan: &Plan) -> Vec<Chain> {
     if plan.protection.blocks.is_some() {
         chains.push(blocks());
     }
+    if plan.has_limits() {
+        chains.push(hosts::chain());
+    }
     if let Some(inspection) = &plan.protection.inspection {
-        chains.extend(inspect::chains(inspection));
+        chains.extend(inspect::chains(plan, inspection));
         chains.extend(names::chains(inspection));
     }
     let mut last = Chain {
@@ -191,6 +195,15 @@ fn offload(plan: &Plan, chains: &mut Vec<Chain>) -> Vec<Rule> {
         first.extend(first_packets(plan));
     }
     let missed = plan.has_flowtable().then(missed).into_iter().flatten();
+    let kept = plan.keeps_hosts().then(|| {
+        let mut rules = vec![clear.clone()];
+        if let Some(inspection) = &plan.protection.inspection {
+            rules.splice(..0, inspect::passed(inspection.marks));
+        }
+        let comment = "!fastpath: neither recorded nor offloaded";
+        chains.push(Chain { name: KEPT, comment, hook: None, rules });
+        Rule::new(format!("ether saddr @{KEPT} goto {KEPT}"), "its flows stay on the slow path")
+    });
     match &plan.protection.inspection {
         None => {
             if plan.has_flowtable() && plan.passed().is_none() {
@@ -202,6 +215,7 @@ fn offload(plan: &Plan, chains: &mut Vec<Chain>) -> Vec<Rule> {
                 rules.push(waits.remove(0));
             }
             rules.extend(missed);
+            rules.extend(kept);
             rules.extend(excludes);
             rules.push(clear);
             rules.extend(others);
@@ -210,6 +224,7 @@ fn offload(plan: &Plan, chains: &mut Vec<Chain>) -> Vec<Rule> {
         }
         Some(inspection) => {
             rules.extend(missed);
+            rules.extend(kept);
             rules.extend(notes);
             rules.extend(inspect::passed(inspection.marks));
             // Clear the bits on excluded packets, too.
@@ -468,6 +483,7 @@ fn digest(plan: &Plan, others: &[Chain], last: &[Rule]) -> u32 {
     if let Some(limit) = plan.protection.blocks {
         take(&limit.to_string());
     }
+    take(&hosts::fixed(plan));
     hash
 }
 

@@ -211,6 +211,7 @@ impl FlowTable {
             helper: flow.helper,
             seq_adjust: flow.seq_adjust,
             excluded: excluded || self.traffic(flow).intersects(self.engine.left_out),
+            limited: self.engine.limits(&flow.orig, &flow.reply),
             rule_per_packet: self.rule_reached(flow).is_some(),
             roaming: self.engine.roams(&flow.orig, &flow.reply),
             encrypted: by_stack.is_some_and(|seen| seen.is_encrypted(at)),

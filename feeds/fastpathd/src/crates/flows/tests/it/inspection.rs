@@ -47,8 +47,15 @@ fn the_first_matching_policy_decides() {
     assert_eq!(state.action(guest, wan, [exempt[1], here[1]]), Action::None, "either end");
     let v6 = [address("fd00:10::7"), address("2001:db8::1")];
     assert_eq!(state.action(lan, wan, v6), Action::None);
-    let off = InspectionState { gate: None, ..state };
+    let off = InspectionState { gate: None, ..state.clone() };
     assert_eq!(off.action(guest, wan, here), Action::None);
+    // Settings of a host precede policies and exempt networks.
+    let (free, always) = (address("10.10.0.3"), address("10.10.0.200"));
+    let state = InspectionState { hosts: [[here[0], always].into(), [free].into()], ..state };
+    assert_eq!(state.action(guest, lan, here), Action::Always);
+    assert_eq!(state.action(lan, wan, [here[1], free]), Action::None);
+    assert_eq!(state.action(lan, lan, [free, here[0]]), Action::Always);
+    assert_eq!(state.action(lan, wan, [always, here[1]]), Action::Always);
     assert_eq!(InspectionState::default().action(lan, wan, here), Action::None);
 }
 

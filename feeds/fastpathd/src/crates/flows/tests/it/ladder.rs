@@ -22,6 +22,7 @@ fn taken<'a>(initiator: &'a flows::Side, responder: &'a flows::Side) -> Facts<'a
         helper: false,
         seq_adjust: false,
         excluded: false,
+        limited: false,
         rule_per_packet: false,
         encrypted: false,
         roaming: false,
@@ -238,10 +239,11 @@ fn flows_that_miss_their_entry_are_slow() {
 }
 
 #[test]
-fn encrypted_and_roaming_flows_are_slow() {
+fn encrypted_roaming_and_limited_flows_are_slow() {
     slow(Reason::Ipsec, |facts, _| facts.encrypted = true);
     slow(Reason::Ipsec, |facts, _| (facts.encrypted, facts.responder) = (true, None));
     slow(Reason::Roaming, |facts, _| facts.roaming = true);
+    slow(Reason::Limited, |facts, _| facts.limited = true);
     let net = &mut Net::default();
     for side in [&mut net.lan, &mut net.wan] {
         (side.in_flowtable, side.in_ebpf) = (false, true);
@@ -250,6 +252,7 @@ fn encrypted_and_roaming_flows_are_slow() {
     let roaming = climb(&Facts { roaming: true, ..facts });
     assert_eq!(roaming.1, Some(Reason::NotTaken), "eBPF supports roaming");
     assert_eq!(climb(&Facts { encrypted: true, ..facts }).1, Some(Reason::Ipsec));
+    assert_eq!(climb(&Facts { limited: true, ..facts }).1, Some(Reason::Limited));
 }
 
 #[test]
@@ -325,7 +328,7 @@ proptest! {
         inspection in prop::sample::select(InspectionStatus::ALL.to_vec()),
         status in 0_u32..1 << 16,
         proto in any::<u8>(),
-        flags in any::<[bool; 10]>(),
+        flags in any::<[bool; 11]>(),
         state in 0_u8..11,
         ends in (0_usize..4, 0_usize..4),
         times in (0_u64..100, 0_u64..100),
@@ -334,7 +337,7 @@ proptest! {
         let net = Net::default();
         let sides = [None, Some(&net.lan), Some(&net.guest), Some(&net.wan)];
         let [local, multicast, helper, seq_adjust, excluded, kept @ .., first_packets] = flags;
-        let [rule_per_packet, encrypted, roaming, missed] = kept;
+        let [limited, rule_per_packet, encrypted, roaming, missed] = kept;
         let facts = Facts {
             engine,
             inspection,
@@ -346,6 +349,7 @@ proptest! {
             helper,
             seq_adjust,
             excluded,
+            limited,
             rule_per_packet,
             encrypted,
             roaming,

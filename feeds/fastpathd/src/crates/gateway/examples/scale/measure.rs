@@ -198,6 +198,7 @@ fn inspection() -> InspectionState {
         policies: (100..108).map(line).collect(),
         default: Action::Inspect,
         exempt: (0..8).filter_map(exempt).collect(),
+        hosts: Default::default(),
         budget_bytes: 1 << 20,
         budget_packets: 0,
     }

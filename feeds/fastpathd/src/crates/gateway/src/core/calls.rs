@@ -61,7 +61,12 @@ pub fn call(core: &mut Core, method: &str, mut args: Map) -> Outcome {
         "top" => TopQuery::parse(&args).map(|query| reply(&flows.top(&query))),
         "devices" => {
             let (open, network) = (flows.open_hosts(), core.network.view());
-            Ok(reply(&core.devices.view(&open, network, core.paused_in_force(), core.now)))
+            Ok(reply(&core.devices.view(
+                &open,
+                network,
+                core.offload.flowtable().in_force(),
+                core.now,
+            )))
         }
         "history" => HistoryQuery::parse(&args).map(|query| reply(&flows.history(&query))),
         "usage" => core.history.usage(&args, core.now).map(recorded),

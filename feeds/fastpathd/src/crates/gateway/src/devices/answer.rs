@@ -6,11 +6,11 @@ use std::collections::{BTreeSet, HashMap};
 use std::net::IpAddr;
 
 use flows::{HostBytes, Network, Now, OpenHost};
-use ruleset::Paused;
+use ruleset::Plan;
 use serde::Serialize;
 use topology::Mac;
 
-use super::settings::{DeviceSettings, Pause};
+use super::settings::{DeviceSettings, Pause, inspect_name};
 use super::{Device, State, is_random};
 use crate::network::view::NetworkView;
 
@@ -32,6 +32,9 @@ struct DeviceView {
     group: String,
     paused: &'static str,
     until_ms: u64,
+    limit_down: u32,
+    limit_up: u32,
+    inspect: &'static str,
     addresses: Vec<IpAddr>,
     device: String,
     vlan: u16,
@@ -64,12 +67,12 @@ impl From<HostBytes> for BytesView {
 }
 
 impl State {
-    /// `in_force` are the rules in force; a device that they do not drop is not paused.
+    /// `in_force` are the rules in force; without them, no device is paused or limited.
     pub(crate) fn view(
         &self,
         open: &[OpenHost],
         network: &NetworkView,
-        in_force: Option<&Paused>,
+        in_force: Option<&Plan>,
         now: Now,
     ) -> DevicesAnswer {
         let mut by_mac: HashMap<Mac, Vec<&OpenHost>> = HashMap::new();
@@ -79,13 +82,17 @@ impl State {
                 by_mac.entry(mac).or_default().push(host);
             }
         }
+        let paused = in_force.and_then(|plan| plan.paused.as_ref());
+        let limits = |mac: &str| {
+            let host = in_force?.hosts.iter().find(|host| host.mac == mac)?;
+            Some(host.limits)
+        };
         let empty = (Device::new(now), DeviceSettings::default());
         let view = |mac: &Mac| {
             let seen = self.devices.get(mac);
             let device = seen.unwrap_or(&empty.0);
             let settings = self.pauses.settings.devices.get(mac).unwrap_or(&empty.1);
-            let dropped =
-                |_: &&Pause| in_force.is_some_and(|it| it.macs.contains(&mac.to_string()));
+            let dropped = |_: &&Pause| paused.is_some_and(|it| it.macs.contains(&mac.to_string()));
             let pause = self.pauses.paused.get(mac).filter(dropped);
             let named = Some(settings.name.as_str()).filter(|name| !name.is_empty());
             let hosts = by_mac.get(mac).map_or(&[][..], Vec::as_slice);
@@ -93,6 +100,8 @@ impl State {
             let side = device.addresses.last().and_then(|at| network.side(*at, None));
             let (on, vlan, port) =
                 side.map(|side| (side.device, side.vlan, side.port)).unwrap_or_default();
+            let limits = if settings.has_rules() { limits(&mac.to_string()) } else { None };
+            let [limit_down, limit_up] = limits.unwrap_or_default();
             DeviceView {
                 mac: *mac,
                 random: is_random(*mac),
@@ -102,6 +111,9 @@ impl State {
                 group: settings.group.clone(),
                 paused: pause.map_or("", |pause| pause.name()),
                 until_ms: pause.map_or(0, |_| self.pauses.end_ms(*mac)),
+                limit_down,
+                limit_up,
+                inspect: settings.inspect.map_or("", inspect_name),
                 addresses: device.addresses.clone(),
                 device: on.to_string(),
                 vlan,

@@ -1,21 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Which devices are paused now, and the addresses that the rules drop for them.
+//! Which devices are paused now, and the addresses of devices with rules of their own.
 
 use config::sort::Collect;
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 
 use flows::Now;
-use ruleset::Paused;
+use ruleset::{HostRules, Paused};
 use topology::{Mac, NeighbourState, Topology};
 
 use super::State;
-use super::settings::{Clock, Pause, Settings};
+use super::settings::{Clock, DeviceSettings, Pause, Settings};
 use super::zone::Zone;
 use crate::network::stations::forwards_to;
 
-/// Local time and state of the clock, as read once a second.
-/// Maximum addresses of a paused device in the rules.
+/// Maximum addresses of a device in the rules.
 const MAX_ADDRESSES: usize = 64;
 
 #[derive(Debug, Default)]
@@ -26,6 +25,7 @@ pub(super) struct Pauses {
     pub(super) paused: BTreeMap<Mac, Pause>,
     /// Devices whose packets the rules have to drop; `None` without sections.
     rules: Option<Paused>,
+    hosts: Vec<HostRules>,
 }
 
 impl Pauses {
@@ -70,28 +70,52 @@ impl State {
         self.pauses.rules.as_ref()
     }
 
+    /// Returns the rules of devices with limits or inspection of their own, by MAC.
+    pub(crate) fn host_rules(&self) -> &[HostRules] {
+        &self.pauses.hosts
+    }
+
     fn judge(&mut self, topology: &Topology) {
         let Some(clock) = &self.pauses.clock else { return };
         let settings = &self.pauses.settings;
         let paused = settings.paused(clock);
-        let rules = Paused {
-            macs: paused.keys().map(Mac::to_string).into_set(),
-            addresses: self.addresses(&paused, topology),
+        let with_rules = settings.devices.iter().filter(|(_, settings)| settings.has_rules());
+        let host = |(mac, settings): (&Mac, &DeviceSettings)| HostRules {
+            mac: mac.to_string(),
+            addresses: BTreeSet::new(),
+            limits: settings.limits,
+            inspect: settings.inspect,
         };
-        self.pauses.rules = (!settings.devices.is_empty()).then_some(rules);
+        let mut hosts: BTreeMap<Mac, HostRules> = with_rules.map(|of| (*of.0, host(of))).into_map();
+        let mut addresses = BTreeSet::new();
+        let of = |mac: &Mac| paused.contains_key(mac) || hosts.contains_key(mac);
+        for (address, mac) in self.addresses(&of, topology) {
+            if paused.contains_key(&mac) {
+                addresses.insert(address);
+            }
+            if let Some(host) = hosts.get_mut(&mac) {
+                host.addresses.insert(address);
+            }
+        }
+        let macs = paused.keys().map(Mac::to_string).into_set();
+        let rules = (!settings.devices.is_empty()).then_some(Paused { macs, addresses });
+        self.pauses.rules = rules;
+        self.pauses.hosts = hosts.into_values().collect();
         self.pauses.paused = paused;
     }
 
     /// Returns the addresses of these devices: those of neighbours, and the last ones of devices
     /// whose neighbour has expired.
-    fn addresses(&self, of: &BTreeMap<Mac, Pause>, topology: &Topology) -> BTreeSet<IpAddr> {
+    fn addresses(&self, of: &dyn Fn(&Mac) -> bool, topology: &Topology) -> Vec<(IpAddr, Mac)> {
         let mut owners: BTreeMap<IpAddr, Mac> = BTreeMap::new();
-        let neighbours = topology.neighbours().filter(|_| !of.is_empty());
-        for neighbour in neighbours.filter(|one| one.state == NeighbourState::Valid) {
+        if self.pauses.settings.devices.is_empty() {
+            return Vec::new();
+        }
+        for neighbour in topology.neighbours().filter(|one| one.state == NeighbourState::Valid) {
             let Some(mac) = neighbour.mac else { continue };
             let owner = owners.entry(neighbour.address).or_insert(mac);
             // Another device on another link.
-            if of.contains_key(owner) {
+            if of(owner) {
                 *owner = mac;
             }
         }
@@ -99,15 +123,13 @@ impl State {
             owners.entry(*address).or_insert(*mac);
         }
         let mut counts: BTreeMap<Mac, usize> = BTreeMap::new();
-        let mut chosen = |address: IpAddr, mac: Mac| {
-            let is_its = of.contains_key(&mac) && forwards_to(address);
+        let mut chosen = |(address, mac): &(IpAddr, Mac)| {
+            let (address, mac) = (*address, *mac);
+            let is_its = of(&mac) && forwards_to(address);
             let count = counts.entry(mac).or_default();
             *count += usize::from(is_its && !topology.is_local(address));
             is_its && !topology.is_local(address) && *count <= MAX_ADDRESSES
         };
-        owners
-            .into_iter()
-            .filter_map(|(address, mac)| chosen(address, mac).then_some(address))
-            .into_set()
+        owners.into_iter().filter(|each| chosen(each)).collect()
     }
 }

@@ -4,7 +4,8 @@
 use std::collections::BTreeMap;
 
 use config::sort::Collect;
-use config::{Fault, Package, Section, device, number, switch};
+use config::{Fault, Package, Section, device, number, number_in, switch};
+use model::Action;
 use topology::Mac;
 
 use super::zone::Zone;
@@ -31,11 +32,22 @@ pub(crate) struct DeviceSettings {
     pub(crate) name: String,
     pub(crate) kind: &'static str,
     pub(crate) group: String,
+    /// Limits of packets to and from the device in kbit/s; 0: none.
+    pub(crate) limits: [u32; 2],
+    /// Action of inspection instead of that of the policies.
+    pub(crate) inspect: Option<Action>,
     paused: bool,
     /// Unix time in seconds; 0: none.
     paused_until: i64,
     /// Bits of the schedules that concern the device.
     schedules: u64,
+}
+
+impl DeviceSettings {
+    /// Returns whether packets of the device need rules other than those of a pause.
+    pub(crate) fn has_rules(&self) -> bool {
+        self.limits != [0; 2] || self.inspect.is_some()
+    }
 }
 
 /// A span of local time on some weekdays.
@@ -238,6 +250,9 @@ fn read_device(section: &mut Section<'_>) -> Option<(Mac, DeviceSettings)> {
         group: section.value("group", |text| words(text, device::MAX_GROUP)).unwrap_or_default(),
         paused: section.value("paused", switch).unwrap_or_default(),
         paused_until: until.into(),
+        limits: ["limit_down", "limit_up"]
+            .map(|option| section.value(option, number_in(device::LIMITS)).unwrap_or_default()),
+        inspect: section.value("inspect", inspect),
         schedules: 0,
     };
     Some((mac?, device))
@@ -250,6 +265,17 @@ fn mac(text: &str) -> Result<Mac, Fault> {
 fn kind(text: &str) -> Result<&'static str, Fault> {
     let kind = device::KINDS.into_iter().find(|kind| *kind == text);
     kind.ok_or_else(|| Fault::not_listed(&device::KINDS))
+}
+
+fn inspect(text: &str) -> Result<Action, Fault> {
+    let found = [Action::Always, Action::None].into_iter().find(|of| inspect_name(*of) == text);
+    found.ok_or_else(|| Fault::not_listed(&device::INSPECT))
+}
+
+/// Returns the value of the option `inspect`.
+pub(crate) fn inspect_name(action: Action) -> &'static str {
+    let [always, never] = device::INSPECT;
+    if action == Action::Always { always } else { never }
 }
 
 fn words(text: &str, longest: usize) -> Result<String, Fault> {

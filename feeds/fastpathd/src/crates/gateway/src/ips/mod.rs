@@ -7,7 +7,7 @@ use std::time::Duration;
 use config::Network;
 use ctnetlink::{Entry, Tuple};
 use flows::{InspectionState, Network as _};
-use model::Gate;
+use model::{Action, Gate};
 use ruleset::InForce;
 
 use crate::network::view::NetworkView;
@@ -252,6 +252,10 @@ impl State {
             self.inspection.gate_in_force(gate);
         }
         let mut inspection = rules.flatten().map(state_of).unwrap_or_default();
+        if let Some(plan) = plan {
+            inspection.hosts =
+                [Action::Always, Action::None].map(|of| plan.inspected_addresses(of));
+        }
         // Nothing reads the queue, so the kernel drops its packets although no rule does.
         let stops = self.inspection.condition().state == ips::State::FailingClosed;
         if stops && inspection.gate == Some(Gate::Queue) {
@@ -292,6 +296,7 @@ fn state_of(inspection: &ruleset::InspectionRules) -> InspectionState {
         policies: inspection.policies.clone(),
         default: inspection.default,
         exempt: inspection.exempt.clone(),
+        hosts: Default::default(),
         budget_bytes: inspection.budget_bytes,
         budget_packets: inspection.budget_packets,
     }

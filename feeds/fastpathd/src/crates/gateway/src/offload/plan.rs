@@ -81,6 +81,7 @@ impl State {
                     left_out: plan.left_out,
                     excludes: plan.excludes.clone(),
                     roaming: plan.roaming.clone(),
+                    limited: plan.limited_addresses(),
                     slow_packets: plan.slow_packets,
                     passed: plan.passed().unwrap_or_default(),
                     packet_chains: plan.packet_chains.clone(),

@@ -13,17 +13,19 @@ use std::fmt::Write;
 use config::Network;
 use model::{Action, DevicePolicy, Gate, Spread};
 
+use crate::hosts::both_ways;
 use crate::inspection::{InspectionRules, Queues};
 use crate::marks::Marks;
+use crate::plan::Plan;
 use crate::rules::{Chain, EXCESS, GATE, Rule, SOURCE_SETS};
 
-pub(super) fn chains(inspection: &InspectionRules) -> Vec<Chain> {
+pub(super) fn chains(plan: &Plan, inspection: &InspectionRules) -> Vec<Chain> {
     let by_policy = inspection.policies.iter().any(|policy| !policy.is_void());
     let mut chains = vec![Chain {
         name: "ips",
         comment: "!fastpath: which connections are inspected, by initiator",
         hook: Some(("forward", "filter + 10")),
-        rules: entry(inspection, by_policy),
+        rules: entry(plan, inspection, by_policy),
     }];
     if by_policy {
         chains.push(Chain {
@@ -66,7 +68,7 @@ pub(super) fn chains(inspection: &InspectionRules) -> Vec<Chain> {
     chains
 }
 
-fn entry(inspection: &InspectionRules, by_policy: bool) -> Vec<Rule> {
+fn entry(plan: &Plan, inspection: &InspectionRules, by_policy: bool) -> Vec<Rule> {
     let marks = inspection.marks;
     let (ours, others, done) = (marks.mask(), !marks.mask(), marks.done());
     let mut rules = vec![
@@ -85,6 +87,13 @@ fn entry(inspection: &InspectionRules, by_policy: bool) -> Vec<Rule> {
             "an expected connection is not done because its master is",
         ),
     ];
+    for (action, whose) in [
+        (Action::Always, "a host that is always inspected"),
+        (Action::None, "a host that is never inspected"),
+    ] {
+        let sets = plan.inspected_sets(action).into_iter();
+        rules.extend(sets.flat_map(|sets| both_ways(sets, &verdict(action, marks), whose)));
+    }
     for (family, ipv4) in [("ip", true), ("ip6", false)] {
         let networks = inspection.exempt_of(ipv4);
         if !networks.is_empty() {

@@ -16,6 +16,7 @@
 //! * `roaming`: addresses of roaming hosts;
 //! * `ipsec`, without entries: the kernel supports IPsec;
 //! * `paused`: MAC and IP addresses of paused hosts, perhaps none;
+//! * `hosts`: `MAC DOWN UP always|never|- ADDRESS…` for each host with rules, limits in kbit/s;
 //! * `blocks`: `limit N` and `SOURCE SECONDS LEFT COMMENT`;
 //! * `rules`: the whole script, or the reason why there is none;
 //! * `differences from FILE`, instead of `rules`: a diff against another file's script.
@@ -31,8 +32,8 @@ use std::path::{Path, PathBuf};
 use config::{Problem, parse_uci};
 use model::{Action, Gate, PacketChain, Spread};
 use ruleset::{
-    BlockElement, Candidate, ForeignRules, InspectionRules, Nft, NftCommand, Paused, Policy,
-    Protection, Queues, Segments, Settings, Surroundings, plan, render,
+    BlockElement, Candidate, ForeignRules, HostRules, InspectionRules, Nft, NftCommand, Paused,
+    Policy, Protection, Queues, Segments, Settings, Surroundings, plan, render,
 };
 
 #[path = "../../../ips/tests/suricata/differences.rs"]
@@ -170,6 +171,20 @@ fn blocks(golden: &Golden) -> (Option<u32>, Vec<BlockElement>) {
     (limit, blocks)
 }
 
+fn host(words: &[&str]) -> HostRules {
+    let number = |word: &str| word.parse().unwrap();
+    HostRules {
+        mac: words[0].to_owned(),
+        limits: [number(words[1]), number(words[2])],
+        inspect: match words[3] {
+            "always" => Some(Action::Always),
+            "never" => Some(Action::None),
+            _ => None,
+        },
+        addresses: words[4..].iter().map(|word| word.parse().unwrap()).collect(),
+    }
+}
+
 fn rules(golden: &Golden) -> String {
     let name = golden.path.display();
     let values = parse_uci(&golden.parts["uci"]).unwrap_or_else(|error| panic!("{name}: {error}"));
@@ -209,6 +224,8 @@ fn rules(golden: &Golden) -> String {
         }
         paused
     });
+    let hosts = lines(golden, "hosts").unwrap_or_default();
+    plan.hosts = hosts.iter().map(|words| host(words)).collect();
     plan.ipsec = golden.parts.contains_key("ipsec");
     render(&plan, &blocks)
 }

@@ -242,6 +242,7 @@ pub(crate) fn inspection() -> InspectionState {
         policies: Vec::new(),
         default: Action::Inspect,
         exempt: Vec::new(),
+        hosts: Default::default(),
         budget_bytes: BUDGET,
         budget_packets: 0,
     }

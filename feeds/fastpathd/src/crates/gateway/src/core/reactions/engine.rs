@@ -42,6 +42,7 @@ impl Core {
         plan.unread = plan.engine != Engine::Off && self.offload.rules_unread();
         plan.ipsec = self.sys.machine().ipsec;
         plan.paused = self.devices.paused().cloned();
+        plan.hosts = self.devices.host_rules().to_vec();
         address(&mut plan, topology);
         if plan.has_flowtable() {
             plan.roaming.clone_from(self.network.roaming());

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! Pauses devices: plans rules that drop their packets, then ends their connections, because
-//! packets of offloaded flows meet no rule.
+//! packets of offloaded flows meet no rule. Plans limits and inspection of devices.
 
 use ruleset::Paused;
 
@@ -10,13 +10,15 @@ use crate::effect::Effect as AnyEffect;
 use crate::sys::kernel::Readings;
 
 impl Core {
-    /// Replans if a device was paused or resumed by the clock, or a paused one has another address.
+    /// Replans if the clock paused or resumed a device, or one with rules has another address.
     pub(crate) fn pause_second(&mut self, readings: &Readings) -> Vec<AnyEffect> {
         let Readings { tz, offset_s, clock_is_set, .. } = readings;
         let topology = self.network.topology();
         self.devices.clock((tz, *offset_s), *clock_is_set, topology, self.now);
-        let planned = self.offload.planned().and_then(|plan| plan.paused.as_ref());
-        if planned == self.devices.paused() { Vec::new() } else { self.replan() }
+        let planned = self.offload.planned();
+        let same = planned.and_then(|plan| plan.paused.as_ref()) == self.devices.paused()
+            && planned.map_or(&[][..], |plan| &plan.hosts) == self.devices.host_rules();
+        if same { Vec::new() } else { self.replan() }
     }
 
     pub(crate) fn paused_in_force(&self) -> Option<&Paused> {

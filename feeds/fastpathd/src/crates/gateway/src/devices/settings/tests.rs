@@ -44,6 +44,7 @@ fn pause(settings: &Settings, clock: &Clock) -> Option<Pause> {
 fn reads_a_device_and_what_schedules_concern_it() {
     let text = "config device\n\toption mac '02:00:00:00:00:0A'\n\
         \toption name 'Anna'\\''s \"phone\"'\n\toption kind 'phone'\n\toption group 'children'\n\
+        \toption limit_down '8'\n\toption limit_up '10000000'\n\toption inspect 'never'\n\
         config schedule\n\toption name 'bedtime'\n\tlist group 'children'\n\
         \toption from '21:00'\n\toption to '07:00'\n";
     let settings = read(text).unwrap();
@@ -54,6 +55,8 @@ fn reads_a_device_and_what_schedules_concern_it() {
         name: "Anna's \"phone\"".to_owned(),
         kind: "phone",
         group: "children".to_owned(),
+        limits: [8, 10_000_000],
+        inspect: Some(Action::None),
         schedules: 1,
         ..DeviceSettings::default()
     };

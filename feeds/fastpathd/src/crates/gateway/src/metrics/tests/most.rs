@@ -13,7 +13,7 @@ const ZONES: u32 = 8;
 /// Index of the first device of the zones.
 const FIRST_INDEX: u32 = 100;
 /// Number of series, as in docs/design/metrics.md.
-const MAX_SAMPLES: usize = 2889;
+const MAX_SAMPLES: usize = 2890;
 /// Limit of a ubusd message, in bytes.
 const MAX_MESSAGE: usize = 1 << 20;
 /// Number of runs; the fastest is printed.

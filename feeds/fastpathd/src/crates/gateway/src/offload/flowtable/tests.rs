@@ -22,6 +22,7 @@ fn plan(engine: Engine, devices: &[&str]) -> Plan {
         ipsec: false,
         excludes: Vec::new(),
         paused: None,
+        hosts: Vec::new(),
         protection: ruleset::Protection::default(),
         decisions: BTreeMap::new(),
     }

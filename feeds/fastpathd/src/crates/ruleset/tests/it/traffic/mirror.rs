@@ -51,6 +51,7 @@ fn state_of(rules: &InspectionRules) -> InspectionState {
         policies: rules.policies.clone(),
         default: rules.default,
         exempt: rules.exempt.clone(),
+        hosts: Default::default(),
         budget_bytes: rules.budget_bytes,
         budget_packets: rules.budget_packets,
     }

@@ -6,6 +6,7 @@
 //! gateway) also test queues without a listener.
 
 mod blocks;
+mod hosts;
 mod mirror;
 mod names;
 mod network;

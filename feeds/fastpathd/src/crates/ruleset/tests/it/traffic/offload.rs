@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! Checks which flows are offloaded, and after which packet. Needs flowtables (the lab's gateway).
 
+use std::collections::BTreeSet;
 use std::process::Command;
 
 use model::Action;
-use ruleset::{Applied, Candidate, InspectionRules, Nft, Protection, Settings, apply, plan};
+use ruleset::{
+    Applied, Candidate, HostRules, InspectionRules, Nft, Protection, Settings, apply, plan,
+};
 
 use super::{closed, inspection, network, on_a_gateway, refill};
 
@@ -115,6 +118,72 @@ fn first_packets_stay_on_the_slow_path() {
             let (connection, before) = (network.connection(true, port), seen());
             assert!((0..25).all(|_| connection.send(100) && connection.reply(100)));
             assert_eq!(seen() - before, packets, "port {port}");
+        }
+    });
+}
+
+#[test]
+fn flows_of_a_limited_host_stay_on_the_slow_path() {
+    on_a_gateway(|network, nft| async move {
+        nft.run(SEEN).await.unwrap();
+        let devices = [candidate("lan0"), candidate("wan0")];
+        let host = |inspect, limit| HostRules {
+            mac: "02:00:00:00:01:02".to_owned(),
+            addresses: BTreeSet::new(),
+            limits: [limit, 0],
+            inspect,
+        };
+        let free = InspectionRules { default: Action::None, ..closed() };
+        let mut port = 1000;
+        for inspection in [None, Some(free)] {
+            let protection = Protection { inspection, blocks: Some(2) };
+            let mut plan = plan(&devices, &Settings::default(), &protection);
+            for (hosts, slow) in [(vec![], false), (vec![host(None, 10_000_000)], true)] {
+                plan.hosts = hosts;
+                let applied = apply(&nft, &plan, None, &[]).await.unwrap();
+                if let Applied::WithoutFlowtable { why } = applied {
+                    eprintln!("skipped: flowtables are needed: {why}");
+                    return;
+                }
+                // From its side and from the other one.
+                for from_left in [true, false] {
+                    port += 1;
+                    for connection in
+                        [network.connection(from_left, port), network.connection6(from_left, port)]
+                    {
+                        let seen = seen_of_ten(&connection);
+                        assert_eq!(seen == 10, slow, "{seen} of 10, {plan:?}");
+                    }
+                }
+            }
+        }
+    });
+}
+
+/// An address of the host that is not known yet: the replies to it are inspected by policy.
+#[test]
+fn flows_of_a_host_that_is_always_inspected_stay_on_the_slow_path() {
+    on_a_gateway(|network, nft| async move {
+        nft.run(SEEN).await.unwrap();
+        let devices = [candidate("lan0"), candidate("wan0")];
+        let protection = Protection { inspection: Some(inspection()), blocks: None };
+        let mut plan = plan(&devices, &Settings::default(), &protection);
+        for (inspect, seen) in [(None, 0), (Some(Action::Always), 10)] {
+            plan.hosts = vec![HostRules {
+                mac: "02:00:00:00:01:02".to_owned(),
+                addresses: BTreeSet::new(),
+                limits: [0; 2],
+                inspect,
+            }];
+            let applied = apply(&nft, &plan, None, &[]).await.unwrap();
+            if let Applied::WithoutFlowtable { why } = applied {
+                eprintln!("skipped: flowtables are needed: {why}");
+                return;
+            }
+            refill(&nft, "").await;
+            let connection = network.connection(true, 1000);
+            assert!((0..12).all(|_| connection.send(1000) && connection.reply(1000)), "spent");
+            assert_eq!(seen_of_ten(&connection), seen, "{inspect:?}");
         }
     });
 }

@@ -2,7 +2,7 @@
 use std::time::Duration;
 
 use ctnetlink::{Entry, Tuple};
-use ruleset::Applied;
+use ruleset::{Applied, HostRules, Plan};
 use serde_json::{Value, json};
 
 use super::*;
@@ -50,6 +50,12 @@ fn second(core: &mut Core, second: u64, readings: &Readings) -> Vec<AnyEffect> {
 
 /// Returns the MAC and IP addresses of the job's plan, without a job `None`.
 fn job(effects: &[AnyEffect]) -> Option<[Vec<String>; 2]> {
+    let paused = plan_of(effects)?.paused.as_ref()?;
+    let addresses = paused.addresses.iter().map(ToString::to_string).collect();
+    Some([paused.macs.iter().cloned().collect(), addresses])
+}
+
+fn plan_of(effects: &[AnyEffect]) -> Option<&Plan> {
     let mut jobs = effects.iter().filter_map(|effect| match effect {
         // Verifications are not of interest.
         AnyEffect::Offload(offload::Effect::Run(Job::Apply { plan, in_force })) => {
@@ -57,9 +63,16 @@ fn job(effects: &[AnyEffect]) -> Option<[Vec<String>; 2]> {
         }
         _ => None,
     });
-    let paused = jobs.next()?.paused.as_ref()?;
-    let addresses = paused.addresses.iter().map(ToString::to_string).collect();
-    Some([paused.macs.iter().cloned().collect(), addresses])
+    jobs.next()
+}
+
+/// Returns limits, inspection and addresses of the hosts in the job's plan.
+fn hosts(effects: &[AnyEffect]) -> Option<Vec<Value>> {
+    let host = |host: &HostRules| {
+        let inspect = host.inspect.map(model::Action::name);
+        json!([host.mac, host.limits, inspect, host.addresses])
+    };
+    plan_of(effects).map(|plan| plan.hosts.iter().map(host).collect())
 }
 
 fn deleted(effects: &[AnyEffect]) -> Vec<Tuple> {
@@ -119,6 +132,45 @@ fn a_paused_device_is_dropped_then_its_connections_end_and_no_others() {
     assert_eq!(job(&effects), Some([vec![], vec![]]));
     assert_eq!(deleted(&core.applied(Ok(Applied::Devices))), []);
     assert_eq!(device(&mut core), json!([true, "", 0]));
+}
+
+fn path(core: &mut Core) -> [Value; 2] {
+    let flows = ask(core, "flows", json!({}));
+    ["path", "reason"].map(|name| {
+        let at = flows["cols"].as_array().unwrap().iter().position(|col| col == name).unwrap();
+        flows["rows"][0][at].clone()
+    })
+}
+
+#[test]
+fn a_limit_follows_the_addresses_of_its_device_and_keeps_its_flows_slow() {
+    let (mut core, _) = gateway(&json!({"device": {"mac": MAC}}));
+    core.applied(Ok(Applied::Replaced));
+    connection(&mut core, 1, "10.10.10.11");
+    assert_ne!(path(&mut core)[1], "limited");
+    let limited = json!({"device": {"mac": MAC, "limit_down": "5000", "inspect": "always"}});
+    let effects = configure(&mut core, &limited);
+    let host = |addresses: [&str; 2]| Some(vec![json!([MAC, [5000, 0], "always", addresses])]);
+    assert_eq!(hosts(&effects), host(["10.10.10.11", "2001:db8:10::11"]));
+    let limits = |core: &mut Core| {
+        let answer = ask(core, "devices", json!({}));
+        let device = answer["devices"].as_array().unwrap().iter().find(|one| one["mac"] == MAC);
+        let device = device.cloned().unwrap();
+        [device["limit_down"].clone(), device["limit_up"].clone(), device["inspect"].clone()]
+    };
+    assert_eq!(limits(&mut core), [json!(0), json!(0), json!("always")], "not yet in force");
+    let effects = core.applied(Ok(Applied::Replaced));
+    assert_eq!(deleted(&effects), [], "its connections continue");
+    assert_eq!(limits(&mut core), [json!(5000), json!(0), json!("always")]);
+    assert_eq!(path(&mut core), [json!("slow"), json!("limited")]);
+    // An address moves to another device, which is not limited.
+    core.network_changed(vec![neighbour("2001:db8:10::12", 1), neighbour("10.10.10.11", 2)]);
+    core.applied(Ok(Applied::Replaced));
+    let effects = second(&mut core, 2, &readings(true));
+    assert_eq!(hosts(&effects), host(["2001:db8:10::11", "2001:db8:10::12"]));
+    core.applied(Ok(Applied::Devices));
+    assert_ne!(path(&mut core)[1], "limited");
+    assert_eq!(hosts(&second(&mut core, 3, &readings(true))), None, "nothing has changed");
 }
 
 #[test]
