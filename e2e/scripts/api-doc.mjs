@@ -40,7 +40,7 @@ const order = [
 const plugins = {
   access: ['begin', 'login', 'hash'],
   change: ['get', 'check', 'apply', 'confirm', 'revert', 'pending', 'list', 'undo'],
-  device: ['set', 'pause', 'resume', 'forget'],
+  device: ['set', 'limit', 'pause', 'resume', 'forget'],
   doctor: ['run', 'last', 'fix', 'pmtu', 'ppe'],
   wireless: ['status'],
 };

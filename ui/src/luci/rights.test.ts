@@ -21,7 +21,7 @@ const writes = [
     (each) => `fastpath ${each}`,
   ),
   'fastpath.access hash',
-  ...['forget', 'pause', 'resume', 'set'].map((each) => `fastpath.device ${each}`),
+  ...['forget', 'limit', 'pause', 'resume', 'set'].map((each) => `fastpath.device ${each}`),
   'fastpath.doctor fix',
   // Sends packets to an arbitrary address.
   'fastpath.doctor pmtu',

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The object `fastpath.device`: what an owner says about a device, and pauses. Written to
+//! The object `fastpath.device`: what an owner says about a device, pauses and limits. Written to
 //! `/etc/config/fastpath` at once, without a confirmation, because no verb can cut off the router.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use config::device::{KINDS, MAX_GROUP, MAX_NAME};
+use config::device::{INSPECT, KINDS, LIMITS, MAX_GROUP, MAX_NAME};
 use plugin::{Call, Map, Object, Refusal, map, method};
 use serde_json::json;
 
@@ -23,7 +23,9 @@ const CONFIG: &str = "fastpath";
 pub static OBJECT: Object = Object {
     name: "fastpath.device",
     methods: &[
-        method!("set", set, "mac": Text, "name": Text, "kind": Text, "group": Text),
+        method!("set", set, "mac": Text, "name": Text, "kind": Text, "group": Text,
+            "inspect": Text),
+        method!("limit", limit, "mac": Text, "down": Number, "up": Number),
         method!("pause", pause, "mac": Text, "group": Text, "until_s": Number),
         method!("resume", resume, "mac": Text, "group": Text),
         method!("forget", forget, "mac": Text),
@@ -37,10 +39,24 @@ async fn set(call: &Call) -> Result<Map, Refusal> {
         ("name", text(call, "name", |text| is_label(text, MAX_NAME))?),
         ("kind", text(call, "kind", |text| KINDS.contains(&text))?),
         ("group", group(call)?),
+        ("inspect", text(call, "inspect", |text| INSPECT.contains(&text))?),
     ] {
         values.extend(text.map(|text| (option, Some(text).filter(|text| !text.is_empty()))));
     }
     write(call, "set", &Target::Mac(mac), Some(&values)).await
+}
+
+async fn limit(call: &Call) -> Result<Map, Refusal> {
+    let mac = mac(call)?.ok_or_else(|| missing("mac"))?;
+    let mut values = Values::new();
+    for (argument, option) in [("down", "limit_down"), ("up", "limit_up")] {
+        let kbit = call.number(argument)?.ok_or_else(|| missing(argument))?;
+        if kbit != 0 && !u32::try_from(kbit).is_ok_and(|kbit| LIMITS.contains(&kbit)) {
+            return Err(invalid(argument, &json!(kbit)));
+        }
+        values.insert(option, (kbit != 0).then(|| kbit.to_string()));
+    }
+    write(call, "limit", &Target::Mac(mac), Some(&values)).await
 }
 
 async fn pause(call: &Call) -> Result<Map, Refusal> {

@@ -39,6 +39,19 @@ fn verbs_write_the_device_s_section_at_once() {
     }
     router.device("ann", "resume", json!({"mac": MAC}));
     assert_eq!(router.file("fastpath"), format!("{BEFORE}{section}"));
+    let limits = |down, up| json!({"mac": MAC, "down": down, "up": up});
+    for (args, options) in [
+        (limits(8, 10_000_000), "\toption limit_down '8'\n\toption limit_up '10000000'\n"),
+        (limits(5000, 0), "\toption limit_down '5000'\n"),
+        (limits(0, 0), ""),
+    ] {
+        assert_eq!(router.device("ann", "limit", args), json!({"changed": true}));
+        assert_eq!(router.file("fastpath"), format!("{BEFORE}{section}{options}"));
+    }
+    for (value, option) in [("never", "\toption inspect 'never'\n"), ("", "")] {
+        router.device("ann", "set", json!({"mac": MAC, "inspect": value}));
+        assert_eq!(router.file("fastpath"), format!("{BEFORE}{section}{option}"));
+    }
     router.device("ann", "forget", json!({"mac": MAC}));
     assert_eq!(router.file("fastpath"), BEFORE);
 }
@@ -56,6 +69,12 @@ fn refuses_invalid_arguments_and_users_without_the_right() {
         ("set", json!({"mac": MAC, "kind": "toaster"}), "kind"),
         ("set", json!({"mac": MAC, "group": &long[..64]}), "group"),
         ("set", json!({"mac": MAC, "paused": "1"}), "paused"),
+        ("set", json!({"mac": MAC, "inspect": "none"}), "inspect"),
+        ("limit", json!({"mac": MAC, "down": 8}), "up"),
+        ("limit", json!({"mac": MAC, "down": 7, "up": 0}), "down"),
+        ("limit", json!({"mac": MAC, "down": 0, "up": 10_000_001}), "up"),
+        ("limit", json!({"mac": MAC, "down": 0, "up": 4_294_967_304_u64}), "up"),
+        ("limit", json!({"group": "x", "down": 8, "up": 8}), "group"),
         ("pause", json!({"mac": MAC}), "until_s"),
         ("pause", json!({"mac": MAC, "until_s": 1_700_000_000}), "until_s"),
         ("pause", json!({"mac": MAC, "until_s": -1}), "until_s"),
