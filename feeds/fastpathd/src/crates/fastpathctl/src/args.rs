@@ -69,8 +69,10 @@ usage: fastpathctl [--json] [--socket PATH] COMMAND
   watch [FILTER]         status and the busiest flows, updated every second
   top [host|service|vlan|path|traffic]
   devices                machines behind the router, with all of their addresses
-  device WHO name|kind|group VALUE
-                         say what a device is; an empty VALUE removes it
+  device WHO name|kind|group|inspect VALUE
+                         say what a device is, or inspect it always or never; an
+                         empty VALUE removes it
+  limit WHO DOWN UP      limit the rate to and from a device, kbit/s; 0: no limit
   pause WHO [1h|30m|until 21:30|morning]
                          forward nothing for a device, until then or resumed
   resume WHO             end a pause
@@ -206,7 +208,7 @@ impl Seen {
                 let by = words.next().unwrap_or_else(|| "host".into());
                 ask("top", json!({"by": by}), show::top)
             }
-            "device" | "pause" | "resume" | "forget" => {
+            "device" | "limit" | "pause" | "resume" | "forget" => {
                 let verb = Verb::parse(&name, &words.by_ref().collect::<Vec<_>>());
                 let wrong = |word: Option<String>| match word {
                     Some(word) => ArgsError::Surplus { command: name.clone(), word },

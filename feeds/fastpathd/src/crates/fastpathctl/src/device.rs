@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The commands `device`, `pause`, `resume` and `forget`, through `fastpath.device`.
+//! The commands `device`, `limit`, `pause`, `resume` and `forget`, through `fastpath.device`.
 
 use std::process::Command;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -21,7 +21,15 @@ pub(crate) struct Verb {
 
 #[derive(Debug, PartialEq)]
 enum What {
-    Set { option: String, value: String },
+    Set {
+        option: String,
+        value: String,
+    },
+    /// In kbit/s, to and from the device.
+    Limit {
+        down: u32,
+        up: u32,
+    },
     Pause(End),
     Resume,
     Forget,
@@ -54,9 +62,13 @@ impl Verb {
         let (who, rest) = words.split_first().ok_or(None)?;
         let rest: Vec<&str> = rest.iter().map(String::as_str).collect();
         let what = match (command, &rest[..]) {
-            ("device", [] | [_]) => return Err(None),
-            ("device", [option @ ("name" | "kind" | "group"), value]) => {
+            ("device" | "limit", [] | [_]) => return Err(None),
+            ("device", [option @ ("name" | "kind" | "group" | "inspect"), value]) => {
                 What::Set { option: (*option).to_owned(), value: (*value).to_owned() }
+            }
+            ("limit", [down, up]) => {
+                let kbit = |text: &str| text.parse().map_err(|_| word(text));
+                What::Limit { down: kbit(down)?, up: kbit(up)? }
             }
             ("pause", []) => What::Pause(End::Never),
             ("pause", ["morning"]) => What::Pause(End::At(MORNING)),
@@ -76,6 +88,7 @@ impl Verb {
     fn request(&self, now: u64, offset_s: impl Fn(u64) -> i64) -> (&'static str, Value) {
         match &self.what {
             What::Set { option, value } => ("set", json!({option: value})),
+            What::Limit { down, up } => ("limit", json!({"down": down, "up": up})),
             What::Pause(end) => {
                 let until_s = match end {
                     End::Never => 0,
@@ -179,6 +192,7 @@ mod tests {
     #[test]
     fn converts_words_to_a_request() {
         assert_eq!(request("device tv group den"), ("set", json!({"group": "den"})));
+        assert_eq!(request("limit tv 5000 0"), ("limit", json!({"down": 5000, "up": 0})));
         assert_eq!(request("resume @children"), ("resume", json!({})));
         assert_eq!(request("forget tv"), ("forget", json!({})));
         for (end, until) in [
@@ -196,13 +210,15 @@ mod tests {
 
     #[test]
     fn reports_missing_and_invalid_words() {
-        for line in ["device", "device tv", "device tv name", "pause", "forget"] {
+        for line in ["device", "device tv", "device tv name", "pause", "forget", "limit tv 5"] {
             assert_eq!(parsed(line), Err(None), "{line}");
         }
         for (line, word) in [
             ("device tv owner x", "owner"),
             ("device @children name x", "@children"),
             ("forget @children", "@children"),
+            ("limit @children 5 5", "@children"),
+            ("limit tv 5 5M", "5M"),
             ("pause tv 0h", "0h"),
             ("pause tv 5", "5"),
             ("pause tv é", "é"),

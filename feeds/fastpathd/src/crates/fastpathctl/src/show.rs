@@ -218,6 +218,12 @@ pub(crate) fn devices(answer: &Value) -> String {
                 format!("{why}, {} left", duration(until.saturating_sub(now) / 1000))
             }
         };
+        let limit = |key| match number(device, key) {
+            0 => String::new(),
+            kbit => rate(kbit * 1000),
+        };
+        let limits = [limit("limit_down"), limit("limit_up")];
+        let limits = if limits.concat().is_empty() { String::new() } else { limits.join("/") };
         vec![
             text(device, "mac").to_owned(),
             text(device, "name").to_owned(),
@@ -226,14 +232,17 @@ pub(crate) fn devices(answer: &Value) -> String {
             number(device, "vlan").to_string(),
             seen,
             paused,
+            limits,
             rate(number(device, "up_bps")),
             rate(number(device, "down_bps")),
             size(number(device, "up_bytes")),
             size(number(device, "down_bytes")),
         ]
     });
-    let mut out =
-        table("MAC|NAME|ADDRESSES|PORT|>VLAN|>SEEN|PAUSED|>UP|>DOWN|>SENT|>RECEIVED", rows);
+    let mut out = table(
+        "MAC|NAME|ADDRESSES|PORT|>VLAN|>SEEN|PAUSED|LIMIT DOWN/UP|>UP|>DOWN|>SENT|>RECEIVED",
+        rows,
+    );
     let others = &answer["others"];
     let _ = writeln!(
         out,
