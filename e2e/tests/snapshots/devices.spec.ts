@@ -71,6 +71,7 @@ function obey({ devices }: Answer, method: string, args: Record<string, unknown>
       Object.assign(each, { until_ms, paused: until_ms ? 'until' : 'always' });
     if (method === 'resume') Object.assign(each, { until_ms: 0, paused: '' });
     if (method === 'set') Object.assign(each, args);
+    if (method === 'limit') Object.assign(each, { limit_down: args['down'], limit_up: args['up'] });
     if (method === 'forget') Object.assign(each, { known: false, name: '', kind: '', group: '' });
   }
 }
@@ -217,11 +218,36 @@ test('a port forward opens filled in, with only the port to type', async ({ page
 
 test('a device is never inspected', async ({ page }) => {
   const { asked } = await open(page, `devices?mac=${ANNA}`);
-  await draftLoaded(page);
   await verb(page, 'Never inspect').click();
   await expect(verb(page, 'Not inspected')).toBeDisabled();
-  await verb(page, 'Review and apply').click();
-  await expect.poll(() => asked.join()).toContain('"exempt":["10.10.10.10"]');
+  await expect(page.getByLabel('Inspection')).toHaveValue('never');
+  expect(asked).toEqual([`set ${JSON.stringify({ mac: ANNA, inspect: 'never' })}`]);
+});
+
+test('a device is limited and always inspected by keyboard', async ({ page }) => {
+  const { asked } = await open(page, `devices?mac=${ANNA}`);
+  const form = page.getByRole('region', { name: 'Limits and inspection' });
+  const save = form.getByRole('button', { name: 'Save' });
+  await expect(save).toBeDisabled();
+  await form.getByLabel('Down').fill('0');
+  await expect(form.getByText('From 0.008 to 10000, or empty')).toBeVisible();
+  await expect(save).toBeDisabled();
+  await form.getByLabel('Down').fill('5');
+  await form.getByLabel('Inspection').selectOption('Always');
+  await form.getByLabel('Up').fill('0.5');
+  await form.getByLabel('Up').press('Enter');
+  await expect(page.getByText('Saved.')).toBeVisible();
+  await expect(save).toBeDisabled();
+  await form.getByLabel('Down').fill('');
+  await form.getByLabel('Down').press('Enter');
+  await expect(form.getByLabel('Down')).toHaveValue('');
+  await expect
+    .poll(() => asked)
+    .toEqual([
+      `limit ${JSON.stringify({ mac: ANNA, down: 5000, up: 500 })}`,
+      `set ${JSON.stringify({ mac: ANNA, inspect: 'always' })}`,
+      `limit ${JSON.stringify({ mac: ANNA, down: 0, up: 500 })}`,
+    ]);
 });
 
 test('a schedule is added by keyboard', async ({ page }) => {

@@ -9,7 +9,9 @@ import {
   devicesOf,
   groupsOf,
   inOrder,
+  kbitOf,
   matching,
+  mbitText,
   nameOf,
   nextMorning,
   readView,
@@ -30,7 +32,8 @@ const device = (mac: string, more: Partial<Device> = {}): Device => ({
   ...{ mac, random: false, name: '', addresses: [], device: 'br-lan.10', vlan: 10, port: 'lan1' },
   ...{ learned_ms: NOW - 1000, seen_ms: NOW, flows: 0, offloaded: 0, up_bps: 0, down_bps: 0 },
   ...{ up_bytes: 0, down_bytes: 0, offloaded_bytes: 0 },
-  ...{ known: false, kind: '', group: '', paused: '', until_ms: 0, ...more },
+  ...{ known: false, kind: '', group: '', paused: '', until_ms: 0, inspect: '' },
+  ...{ limit_down: 0, limit_up: 0, ...more },
 });
 
 const anna = device('02:00:00:00:00:01', {
@@ -45,12 +48,20 @@ const macs = (of: readonly Device[]) => of.map(({ mac }) => Number(mac.at(-1)));
 
 describe('devices', () => {
   it('of a daemon that knows no owners are neither known nor paused', () => {
-    const { known, kind, group, paused, until_ms, ...reported } = anna;
-    expect([known, kind, group, paused, until_ms]).toHaveLength(5);
+    const { known, kind, group, paused, until_ms, limit_down, limit_up, inspect, ...rest } = anna;
+    const owned = [known, kind, group, paused, until_ms, limit_down, limit_up, inspect];
+    expect(owned).toHaveLength(8);
     const others = { up_bytes: 0, down_bytes: 0, offloaded_bytes: 0 };
-    const answer = { since_ms: 0, now_ms: 0, devices: [reported], others };
-    expect(devicesOf(answer as never)).toMatchObject([{ known: false, paused: '', kind: '' }]);
+    const answer = { since_ms: 0, now_ms: 0, devices: [rest], others };
+    const unknown = { known: false, paused: '', kind: '', limit_up: 0 };
+    expect(devicesOf(answer as never)).toMatchObject([unknown]);
     expect(devicesOf(null)).toEqual([]);
+  });
+
+  it('take limits in Mbit/s', () => {
+    expect(['', ' 5 ', '0,5', '0.008', '10000'].map(kbitOf)).toEqual([0, 5000, 500, 8, 10_000_000]);
+    expect(['x', '0', '-1', '0.007', '10001', '1e9'].map(kbitOf)).toEqual(Array(6).fill(null));
+    for (const kbit of [0, 8, 512, 5000]) expect(kbitOf(mbitText(kbit))).toBe(kbit);
   });
 
   it('list the newest IPv4 address first and link-local ones last', () => {
@@ -196,14 +207,6 @@ describe('edits for a device', () => {
       ...{ src: 'internet', dest: 'children', dest_ip: '10.0.0.7', target: 'DNAT' },
     });
     expect(drafts.networkOf(topology as unknown as Topology, anna)).toBe('kids');
-  });
-
-  it('exempt every routed address from inspection', () => {
-    const draft = draftOf({ fastpath: [section('ips', 'ips', { exempt: ['10.0.0.9'] })] });
-    expect(drafts.isSpared(draft, anna)).toBe(false);
-    drafts.spare(draft, anna);
-    expect(drafts.isSpared(draft, anna)).toBe(true);
-    expect(draft.get('fastpath', 'ips')?.values['exempt']).toHaveLength(4);
   });
 });
 

@@ -8,7 +8,7 @@ export const kinds = [
   ...['printer', 'camera', 'speaker', 'appliance', 'server', 'network'],
 ] as const;
 
-/** Kind, group and pause that the owner gave a device. */
+/** Kind, group, pause, limits and inspection that the owner gave a device. */
 export interface Owned {
   /** The configuration names the device. */
   known: boolean;
@@ -17,6 +17,11 @@ export interface Owned {
   paused: string;
   /** End of the pause, Unix ms; 0 if it has none. */
   until_ms: number;
+  /** Limits in force, kbit/s; 0 for none. */
+  limit_down: number;
+  limit_up: number;
+  /** `always`, `never` or, by policy, empty. */
+  inspect: string;
 }
 
 export type Device = Reported & Owned;
@@ -25,6 +30,7 @@ export type Device = Reported & Owned;
 export const devicesOf = (answer: Devices | null | undefined): Device[] =>
   (answer?.devices ?? []).map((each) => ({
     ...{ known: false, kind: '', group: '', paused: '', until_ms: 0 },
+    ...{ limit_down: 0, limit_up: 0, inspect: '' },
     ...each,
   }));
 
@@ -156,6 +162,16 @@ export function groupsOf(devices: readonly Device[]): Map<string, Device[]> {
     if (each.group) groups.set(each.group, [...(groups.get(each.group) ?? []), each]);
   }
   return new Map([...groups].sort(([a], [b]) => a.localeCompare(b)));
+}
+
+/** Returns a rate in Mbit/s to type; empty for none. */
+export const mbitText = (kbit: number): string => (kbit === 0 ? '' : String(kbit / 1000));
+
+/** Returns the typed Mbit/s in kbit/s, 0 for none; `null` if it is no possible limit. */
+export function kbitOf(text: string): number | null {
+  if (text.trim() === '') return 0;
+  const kbit = Math.round(Number(text.trim().replace(',', '.')) * 1000);
+  return kbit >= 8 && kbit <= 10_000_000 ? kbit : null;
 }
 
 /** Hour of the day at which a pause "until morning" ends. */

@@ -49,11 +49,3 @@ export function forward(draft: Sections, name: string, ip: string, zone: string)
   const values = { name, target: 'DNAT', proto: 'tcp', src, dest: zone || 'lan', dest_ip: ip };
   return draft.add('firewall', 'redirect', values);
 }
-
-export const isSpared = (draft: Sections, device: Device): boolean =>
-  routedOf(device).every((address) => isExempt(draft, address, 'exempt'));
-
-/** Exempts the present addresses of a device from inspection. */
-export function spare(draft: Sections, device: Device): void {
-  for (const address of routedOf(device)) exempt(draft, address, 'exempt');
-}

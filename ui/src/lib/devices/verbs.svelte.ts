@@ -13,6 +13,7 @@ export interface Owner {
   name: string;
   kind: string;
   group: string;
+  inspect: string;
 }
 
 /** Verbs of `fastpath.device`, which take effect at once, without a review. */
@@ -25,11 +26,19 @@ export class Verbs extends Command {
     super(app.live, ({ message }) => d('refused', { text: message }));
   }
 
-  /** Sets name, kind and group; an empty text removes the option. */
+  /** Sets name, kind, group and inspection; an empty text removes the option. */
   set(mac: string, changed: Partial<Owner>): Promise<void> {
     const { api } = this.app;
     return this.perform(d('saved'), () =>
       api.request('fastpath.device', 'set', { mac, ...changed }),
+    );
+  }
+
+  /** Limits the rates to and from a device in kbit/s; 0 for no limit. */
+  limit(mac: string, down: number, up: number): Promise<void> {
+    const { api } = this.app;
+    return this.perform(d('saved'), () =>
+      api.request('fastpath.device', 'limit', { mac, down, up }),
     );
   }
 
