@@ -4,7 +4,7 @@
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use config::device::{INSPECT, KINDS, LIMITS, MAX_GROUP, MAX_NAME};
+use config::device::{INSPECT, KINDS, LIMITS, MAX_GROUP, MAX_NAME, MAX_QUOTA_MB};
 use plugin::{Call, Map, Object, Refusal, map, method};
 use serde_json::json;
 
@@ -24,7 +24,7 @@ pub static OBJECT: Object = Object {
     name: "fastpath.device",
     methods: &[
         method!("set", set, "mac": Text, "name": Text, "kind": Text, "group": Text,
-            "inspect": Text),
+            "inspect": Text, "quota_mb": Number),
         method!("limit", limit, "mac": Text, "down": Number, "up": Number),
         method!("pause", pause, "mac": Text, "group": Text, "until_s": Number),
         method!("resume", resume, "mac": Text, "group": Text),
@@ -42,6 +42,12 @@ async fn set(call: &Call) -> Result<Map, Refusal> {
         ("inspect", text(call, "inspect", |text| INSPECT.contains(&text))?),
     ] {
         values.extend(text.map(|text| (option, Some(text).filter(|text| !text.is_empty()))));
+    }
+    if let Some(quota) = call.number("quota_mb")? {
+        if quota > MAX_QUOTA_MB.into() {
+            return Err(invalid("quota_mb", &json!(quota)));
+        }
+        values.insert("quota_mb", (quota != 0).then(|| quota.to_string()));
     }
     write(call, "set", &Target::Mac(mac), Some(&values)).await
 }

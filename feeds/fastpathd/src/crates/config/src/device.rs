@@ -7,6 +7,7 @@ pub const MAX_SECTIONS: usize = 512;
 /// Maximum lengths in characters.
 pub const MAX_NAME: usize = 63;
 pub const MAX_GROUP: usize = 31;
+pub const MAX_QUOTA_MB: u32 = 10_000_000;
 
 /// Rate limits in kbit/s.
 pub const LIMITS: RangeInclusive<u32> = 8..=10_000_000;

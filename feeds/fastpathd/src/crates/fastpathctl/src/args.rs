@@ -69,16 +69,19 @@ usage: fastpathctl [--json] [--socket PATH] COMMAND
   watch [FILTER]         status and the busiest flows, updated every second
   top [host|service|vlan|path|traffic]
   devices                machines behind the router, with all of their addresses
-  device WHO name|kind|group|inspect VALUE
-                         say what a device is, or inspect it always or never; an
-                         empty VALUE removes it
+  device WHO name|kind|group|inspect|quota VALUE
+                         say what a device is, inspect it always or never, or its
+                         quota in MB per day; an empty VALUE, or 0, removes it
   limit WHO DOWN UP      limit the rate to and from a device, kbit/s; 0: no limit
   pause WHO [1h|30m|until 21:30|morning]
                          forward nothing for a device, until then or resumed
   resume WHO             end a pause
   forget WHO             remove what was said about a device
   usage [MAC] [--days N] bytes by quarter hour, or by day, of a device or of all
-  journal [--limit N]    events: WAN, engine, inspection, configuration, new devices
+  journal [--limit N] [--after ID]
+                         events: WAN, engine, inspection, configuration, devices,
+                         alerts; after an event: oldest first, in columns with tabs
+  notifications          receivers of notifications, numbers waiting, last errors
   topology               devices, VLANs, PPPoE sessions and fast path membership
   engine [off|flowtable|flowtable-hw|ebpf] [--persist]
                          show or select the offload engine
@@ -155,7 +158,7 @@ impl Seen {
     fn option(&mut self, name: &str, parser: &mut lexopt::Parser) -> Result<(), ArgsError> {
         let value: Value = match name {
             "vlan" | "family" => parser.value()?.parse::<u16>()?.into(),
-            "severity" | "sid" | "flow" | "limit" | "offset" | "since" => {
+            "severity" | "sid" | "flow" | "limit" | "offset" | "since" | "after" => {
                 parser.value()?.parse::<u64>()?.into()
             }
             "path" | "reason" | "inspection" | "proto" => {
@@ -170,7 +173,7 @@ impl Seen {
             }
             _ => return Err(lexopt::Error::UnexpectedOption(format!("--{name}")).into()),
         };
-        let paged = matches!(name, "sort" | "limit" | "offset" | "since");
+        let paged = matches!(name, "sort" | "limit" | "offset" | "since" | "after");
         let part = if paged { &mut self.page } else { &mut self.filter };
         part.insert(name.to_owned(), value);
         Ok(())
@@ -218,7 +221,11 @@ impl Seen {
             }
             "devices" => ask("devices", json!({}), show::devices),
             "usage" => ask("usage", usage::request(words.next(), self.days), usage::usage),
+            "journal" if self.page.contains_key("after") => {
+                ask("journal", self.request(), usage::columns)
+            }
             "journal" => ask("journal", self.request(), usage::journal),
+            "notifications" => ask("notifications", json!({}), export::notifications),
             "flush" => ask("flush", json!({}), show::flushed),
             "engine" => {
                 let persist = self.persist;

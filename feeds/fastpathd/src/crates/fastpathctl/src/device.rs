@@ -22,8 +22,8 @@ pub(crate) struct Verb {
 #[derive(Debug, PartialEq)]
 enum What {
     Set {
-        option: String,
-        value: String,
+        option: &'static str,
+        value: Value,
     },
     /// In kbit/s, to and from the device.
     Limit {
@@ -63,8 +63,15 @@ impl Verb {
         let rest: Vec<&str> = rest.iter().map(String::as_str).collect();
         let what = match (command, &rest[..]) {
             ("device" | "limit", [] | [_]) => return Err(None),
-            ("device", [option @ ("name" | "kind" | "group" | "inspect"), value]) => {
-                What::Set { option: (*option).to_owned(), value: (*value).to_owned() }
+            ("device", ["quota", value]) => {
+                let quota_mb: u32 = value.parse().map_err(|_| word(value))?;
+                What::Set { option: "quota_mb", value: json!(quota_mb) }
+            }
+            ("device", [option, value]) => {
+                let options = ["name", "kind", "group", "inspect"];
+                let option = options.into_iter().find(|known| known == option);
+                let option = option.ok_or_else(|| rest.first().and_then(|first| word(first)))?;
+                What::Set { option, value: json!(value) }
             }
             ("limit", [down, up]) => {
                 let kbit = |text: &str| text.parse().map_err(|_| word(text));
@@ -87,7 +94,7 @@ impl Verb {
 
     fn request(&self, now: u64, offset_s: impl Fn(u64) -> i64) -> (&'static str, Value) {
         match &self.what {
-            What::Set { option, value } => ("set", json!({option: value})),
+            What::Set { option, value } => ("set", json!({*option: value})),
             What::Limit { down, up } => ("limit", json!({"down": down, "up": up})),
             What::Pause(end) => {
                 let until_s = match end {
@@ -193,6 +200,7 @@ mod tests {
     fn converts_words_to_a_request() {
         assert_eq!(request("device tv group den"), ("set", json!({"group": "den"})));
         assert_eq!(request("limit tv 5000 0"), ("limit", json!({"down": 5000, "up": 0})));
+        assert_eq!(request("device tv quota 5"), ("set", json!({"quota_mb": 5})));
         assert_eq!(request("resume @children"), ("resume", json!({})));
         assert_eq!(request("forget tv"), ("forget", json!({})));
         for (end, until) in [
@@ -215,6 +223,7 @@ mod tests {
         }
         for (line, word) in [
             ("device tv owner x", "owner"),
+            ("device tv quota 5GB", "5GB"),
             ("device @children name x", "@children"),
             ("forget @children", "@children"),
             ("limit @children 5 5", "@children"),

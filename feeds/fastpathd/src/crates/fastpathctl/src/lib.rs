@@ -40,6 +40,8 @@ enum Failure {
     Connect(ConnectError, String),
     #[error("fastpathd is not running (object fastpath not found on ubus)")]
     NoDaemon,
+    #[error("package fastpath-notify is not installed")]
+    NoNotify,
     #[error("{0}")]
     Call(CallError),
     #[error("{method}: fastpathd rejected the arguments; see its log")]
@@ -139,7 +141,11 @@ async fn ask(args: Args) -> Result<(), Failure> {
 }
 
 async fn call(bus: &Handle, method: &'static str, request: &Value) -> Result<Value, Failure> {
-    match bus.call("fastpath", method, request, TIMEOUT).await {
+    let (object, name) = match method {
+        "notifications" => ("fastpath.notify", "status"),
+        _ => ("fastpath", method),
+    };
+    match bus.call(object, name, request, TIMEOUT).await {
         Ok(answer) => Ok(Value::Object(answer)),
         Err(error) if error.status() == Status::InvalidArgument => {
             Err(Failure::Arguments { method })
@@ -147,6 +153,7 @@ async fn call(bus: &Handle, method: &'static str, request: &Value) -> Result<Val
         Err(error) if error.status() == Status::NotFound => Err(match method {
             "flow" => Failure::NoFlow(request["id"].clone()),
             "block_release" => Failure::NotBlocked(text(request, "address").to_owned()),
+            "notifications" => Failure::NoNotify,
             _ => Failure::NoDaemon,
         }),
         Err(error) => Err(Failure::Call(error)),

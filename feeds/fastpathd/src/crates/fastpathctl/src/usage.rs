@@ -59,6 +59,16 @@ pub(crate) fn journal(answer: &Value) -> String {
     table("TIME (UTC)|EVENT|OBJECT", rows) + &storage(answer)
 }
 
+/// Returns the id of the last event and the state of the history, and then a line per event.
+pub(crate) fn columns(answer: &Value) -> String {
+    let mut out = format!("{}\t{}\n", answer["last_id"], text(&answer["storage"], "state"));
+    for event in list(answer, "events") {
+        let [kind, about, name] = ["kind", "about", "name"].map(|key| plain(text(event, key)));
+        let _ = writeln!(out, "{}\t{}\t{kind}\t{about}\t{name}", event["id"], event["at_ms"]);
+    }
+    out
+}
+
 fn storage(answer: &Value) -> String {
     let storage = &answer["storage"];
     match text(storage, "state") {
@@ -68,7 +78,7 @@ fn storage(answer: &Value) -> String {
 }
 
 /// Formats a time as `2026-11-30 09:15`.
-fn time(unix_ms: i64) -> String {
+pub(crate) fn time(unix_ms: i64) -> String {
     let minutes = unix_ms.div_euclid(60_000);
     let (mut day, minute) = (minutes.div_euclid(1440), minutes.rem_euclid(1440));
     // Days since 0000-03-01, in eras of 400 years (Hinnant, "chrono-Compatible Low-Level Date
@@ -121,6 +131,11 @@ mod tests {
         assert!(said.contains("2026-11-30 09:04    15m00s  1.0 kB    2.0 MB        0 B"), "{said}");
         assert!(said.contains("others   3 B       0 B        0 B"), "{said}");
         assert!(said.ends_with("history: room 8 MB are needed\n"), "{said}");
+        let said = columns(&json!({
+            "events": [{"id": 7, "at_ms": 5, "kind": "quota", "about": "02:00 9", "name": "a\tb"}],
+            "last_id": 9, "storage": {"state": "on"},
+        }));
+        assert_eq!(said, "9\ton\n7\t5\tquota\t02:00 9\ta\\tb\n");
         let said = journal(&json!({
             "events": [{"at_ms": 0, "kind": "wan-up", "about": "wan"}], "storage": {"state": "on"},
         }));

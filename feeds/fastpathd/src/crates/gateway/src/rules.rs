@@ -244,10 +244,15 @@ impl Updates {
         self.state.since_ms
     }
 
-    pub(crate) fn summary(&self) -> RulesSummary {
-        let failed = self.failure.is_some()
+    /// Returns whether the last update failed, at least in part.
+    pub(crate) fn has_failed(&self) -> bool {
+        self.failure.is_some()
             || matches!(self.state.outcome, UpdateOutcome::Failed | UpdateOutcome::Partly)
-                && self.state.finished_ms != 0;
+                && self.state.finished_ms != 0
+    }
+
+    pub(crate) fn summary(&self) -> RulesSummary {
+        let failed = self.has_failed();
         match () {
             () if self.running => RulesSummary::Updating,
             () if failed => RulesSummary::Failed,

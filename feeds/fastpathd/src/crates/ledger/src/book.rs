@@ -16,6 +16,9 @@ const MAX_EVENTS: usize = 256;
 /// Maximum bytes of [`Entry::about`].
 pub const MAX_ABOUT: usize = 64;
 
+/// Flag of an event's kind: an id follows.
+const HAS_ID: u8 = 0x80;
+
 /// Period of UTC, counted from the epoch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Stamp {
@@ -100,10 +103,14 @@ pub enum Kind {
     Inspection = 6,
     Configuration = 7,
     NewDevice = 8,
+    Quota = 9,
+    Rules = 10,
+    Update = 11,
+    Alert = 12,
 }
 
 impl Kind {
-    const ALL: [Self; 8] = [
+    const ALL: [Self; 12] = [
         Self::Start,
         Self::Stop,
         Self::WanUp,
@@ -112,6 +119,10 @@ impl Kind {
         Self::Inspection,
         Self::Configuration,
         Self::NewDevice,
+        Self::Quota,
+        Self::Rules,
+        Self::Update,
+        Self::Alert,
     ];
 
     #[must_use]
@@ -125,6 +136,10 @@ impl Kind {
             Self::Inspection => "inspection",
             Self::Configuration => "configuration",
             Self::NewDevice => "new-device",
+            Self::Quota => "quota",
+            Self::Rules => "rules",
+            Self::Update => "update",
+            Self::Alert => "alert",
         }
     }
 }
@@ -133,6 +148,9 @@ impl Kind {
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Entry {
     pub unix_ms: u64,
+    /// Increases with each event, also if the clock is set back. 0 for events of versions without
+    /// ids.
+    pub id: u64,
     pub kind: Kind,
     /// Its object, such as the name of the WAN; at most [`MAX_ABOUT`] bytes are stored.
     pub about: String,
@@ -257,9 +275,10 @@ impl Book {
             }
         }
         count(to, self.events.len());
-        for Entry { unix_ms, kind, about } in &self.events {
+        for Entry { unix_ms, id, kind, about } in &self.events {
             number(to, *unix_ms);
-            to.push(*kind as u8);
+            to.push(*kind as u8 | HAS_ID);
+            number(to, *id);
             let mut end = about.len().min(MAX_ABOUT);
             while !about.is_char_boundary(end) {
                 end -= 1;
@@ -294,10 +313,11 @@ impl Book {
         for _ in 0..from.number()? {
             let unix_ms = from.number()?;
             let kind = from.byte()?;
+            let id = if kind & HAS_ID == 0 { 0 } else { from.number()? };
             let about = String::from_utf8_lossy(from.text()?).into_owned();
             // A later version may have further kinds.
-            if let Some(kind) = Kind::ALL.into_iter().find(|known| *known as u8 == kind) {
-                book.events.push(Entry { unix_ms, kind, about });
+            if let Some(kind) = Kind::ALL.into_iter().find(|known| *known as u8 == kind & !HAS_ID) {
+                book.events.push(Entry { unix_ms, id, kind, about });
             }
         }
         Some(book)

@@ -8,7 +8,7 @@ mod frame;
 mod store;
 
 pub use book::{Book, Entry, Key, Kind, MAX_ABOUT, Name, QUARTER_S, Stamp, Sums};
-pub use store::{Failure, Files, Ledger, MAX_SIZE, MIN_ROOM, PAGES};
+pub use store::{Failure, Files, Ledger, MAX_SIZE, MIN_ROOM, PAGES, Recent};
 
 #[cfg(test)]
 mod tests;

@@ -5,7 +5,7 @@
 use std::collections::BTreeSet;
 use std::io;
 
-use crate::book::{Book, Entry, Key, Stamp, Sums};
+use crate::book::{Book, Entry, Key, Kind, Stamp, Sums};
 use crate::frame::{self, Header};
 
 /// Number of pages: today, 30 days, and one for a wrong clock.
@@ -18,6 +18,9 @@ const SHRINK_SIZE: u64 = MAX_SIZE - 100_000;
 pub const MIN_ROOM: u64 = 2 * MAX_SIZE;
 /// Maximum MACs that count as known.
 const MAX_KNOWN: usize = 4096;
+/// Quarter hours of [`Recent::devices`], for a local day of 25 hours.
+const RECENT_QUARTERS: u32 = 100;
+const MAX_RECENT_EVENTS: usize = 512;
 
 /// Files of the pages.
 pub trait Files {
@@ -40,6 +43,17 @@ pub enum Failure {
     Room { free: u64 },
     #[error("writing the history")]
     Write(#[source] io::Error),
+}
+
+/// The end of the record, from which a new process continues.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Recent {
+    /// Largest id of an event.
+    pub last_id: u64,
+    /// Bytes of devices in the last recorded quarter hours.
+    pub devices: Vec<(u32, [u8; 6], u64)>,
+    /// Starts of the daemon and exceeded quotas.
+    pub events: Vec<Entry>,
 }
 
 #[derive(Debug, Clone, Copy, Default)]
@@ -65,6 +79,7 @@ pub struct Ledger<F> {
     /// Contents of the last loose frame.
     carry: Book,
     known: BTreeSet<[u8; 6]>,
+    recent: Recent,
 }
 
 impl<F: Files> Ledger<F> {
@@ -78,6 +93,7 @@ impl<F: Files> Ledger<F> {
             writes: 0,
             carry: Book::default(),
             known: BTreeSet::new(),
+            recent: Recent::default(),
         };
         let mut loose = (0, Book::default());
         for number in 0..PAGES {
@@ -100,6 +116,10 @@ impl<F: Files> Ledger<F> {
                     Key::Recorded | Key::Others | Key::Path(_) | Key::Wan(_) | Key::Alerts => None,
                 });
                 ledger.known.extend(devices.take(MAX_KNOWN.saturating_sub(ledger.known.len())));
+                // A loose frame counts only if it is the last one.
+                if !header.loose {
+                    ledger.recent.add(&book);
+                }
                 if header.loose {
                     if header.write >= loose.0 {
                         loose = (header.write, book);
@@ -112,6 +132,7 @@ impl<F: Files> Ledger<F> {
         }
         if loose.0 == ledger.write {
             ledger.carry = loose.1;
+            ledger.recent.add(&ledger.carry);
         }
         ledger
     }
@@ -119,6 +140,11 @@ impl<F: Files> Ledger<F> {
     /// Returns the MACs of all devices, at most 4096.
     pub fn known(&self) -> &BTreeSet<[u8; 6]> {
         &self.known
+    }
+
+    /// Returns what was recorded last when the files were opened.
+    pub fn take_recent(&mut self) -> Recent {
+        std::mem::take(&mut self.recent)
     }
 
     /// Returns the number of successful writes since the files were opened.
@@ -264,5 +290,26 @@ impl<F: Files> Ledger<F> {
             events.extend(book.events);
         }
         Ok(events)
+    }
+}
+
+impl Recent {
+    fn add(&mut self, book: &Book) {
+        for ((stamp, key), [sent, received, _]) in &book.cells {
+            if let (Stamp::Quarter(quarter), Key::Device(mac)) = (stamp, key) {
+                self.devices.push((*quarter, *mac, sent.saturating_add(*received)));
+            }
+        }
+        let last = self.devices.iter().map(|(quarter, ..)| *quarter).max().unwrap_or(0);
+        self.devices.retain(|(quarter, ..)| quarter + RECENT_QUARTERS > last);
+        for event in &book.events {
+            self.last_id = self.last_id.max(event.id);
+            if matches!(event.kind, Kind::Start | Kind::Quota) {
+                self.events.push(event.clone());
+            }
+        }
+        self.events.sort_unstable();
+        let surplus = self.events.len().saturating_sub(MAX_RECENT_EVENTS);
+        self.events.drain(..surplus);
     }
 }

@@ -115,7 +115,7 @@ fn all<F: Files>(ledger: &Ledger<F>) -> Book {
 }
 
 fn event(unix_ms: u64, about: &str) -> Entry {
-    Entry { unix_ms, kind: Kind::WanDown, about: about.to_owned() }
+    Entry { unix_ms, id: unix_ms + 1, kind: Kind::WanDown, about: about.to_owned() }
 }
 
 /// xorshift: the same values in every run.
@@ -420,4 +420,31 @@ proptest! {
             prop_assert_eq!(&again.events, &written.events);
         }
     }
+}
+
+#[test]
+fn the_last_day_events_and_id_are_found_again() {
+    let memory = Memory::new();
+    let mut ledger = Ledger::open(memory.clone());
+    let device = [2, 0, 0, 0, 0, 1];
+    for quarter in [10, 50, 115] {
+        let mut book = Book::default();
+        book.add(Stamp::Quarter(quarter), Key::Device(device), [1, 2, 0]);
+        let start = Entry { kind: Kind::Start, ..event(1, "0.1.0") };
+        book.events = vec![event(u64::from(quarter), "wan"), start];
+        ledger.write(&book, 0).unwrap();
+    }
+    let recent = Ledger::open(memory).take_recent();
+    assert_eq!(recent.devices, [(50, device, 3), (115, device, 3)]);
+    assert_eq!((recent.last_id, recent.events.len()), (116, 3));
+    assert!(recent.events.iter().all(|event| event.kind == Kind::Start));
+}
+
+#[test]
+fn events_of_a_version_without_ids_are_read() {
+    let mut bytes = vec![0, 0, 1, 9, Kind::WanUp as u8, 3];
+    bytes.extend(b"wan");
+    let book = Book::decode(&mut crate::code::Reader(&bytes)).unwrap();
+    let (unix_ms, about) = (9, "wan".to_owned());
+    assert_eq!(book.events, [Entry { unix_ms, id: 0, kind: Kind::WanUp, about }]);
 }

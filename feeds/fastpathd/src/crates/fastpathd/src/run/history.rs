@@ -82,7 +82,8 @@ pub(crate) fn open(io: &Io) {
         let mut ledger = ledger.lock_owned().await;
         let opened = spawn_blocking(move || {
             let opened = ledger.insert(Ledger::open(folder));
-            Event::Opened(opened.known().clone(), opened.size())
+            let recent = opened.take_recent();
+            Event::Opened(opened.known().clone(), opened.size(), recent)
         });
         if let Ok(event) = opened.await {
             let _ = events.send(AnyEvent::History(event)).await;
@@ -134,6 +135,9 @@ pub(crate) async fn answer(
     let ledger = ledger.lock_owned().await;
     let answered = spawn_blocking(move || {
         let (events, writes) = match &*ledger {
+            _ if query.without_files().is_some() => {
+                (Vec::new(), query.without_files().unwrap_or(0))
+            }
             Some(ledger) => {
                 let events = ledger.read(|stamp, key, sums| query.add(stamp, key, sums))?;
                 (events, ledger.writes())

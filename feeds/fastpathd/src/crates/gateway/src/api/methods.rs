@@ -35,7 +35,10 @@ pub const METHODS: &[Method] = &[
         name: "usage",
         policy: &[("mac", Text), ("step", Text), ("from_ms", Int64), ("to_ms", Int64), SESSION],
     },
-    Method { name: "journal", policy: &[("since", Int64), ("limit", Int32), SESSION] },
+    Method {
+        name: "journal",
+        policy: &[("since", Int64), ("after", Int64), ("limit", Int32), SESSION],
+    },
     Method { name: "topology", policy: &[SESSION] },
     Method { name: "cpu", policy: &[SESSION] },
     Method { name: "ebpf", policy: &[SESSION] },

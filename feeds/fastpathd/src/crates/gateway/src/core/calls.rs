@@ -70,7 +70,10 @@ pub fn call(core: &mut Core, method: &str, mut args: Map) -> Outcome {
         }
         "history" => HistoryQuery::parse(&args).map(|query| reply(&flows.history(&query))),
         "usage" => core.history.usage(&args, core.now).map(recorded),
-        "journal" => core.history.journal(&args, core.now).map(recorded),
+        "journal" => {
+            let names = core.devices.names(core.network.view());
+            core.history.journal(&args, names, core.now).map(recorded)
+        }
         "cpu" => Ok(core.cpu.view().map_or(Outcome::NotFound, |view| reply(&view))),
         "ebpf" => Ok(reply(&offload::answer::view(core.offload.ebpf()))),
         "ips" => Ok(reply(&ips::answer::ips(&core.ips, &core.rules, &core.network, core.now))),

@@ -30,6 +30,7 @@ struct DeviceView {
     known: bool,
     kind: &'static str,
     group: String,
+    quota_mb: u32,
     paused: &'static str,
     until_ms: u64,
     limit_down: u32,
@@ -67,6 +68,15 @@ impl From<HostBytes> for BytesView {
 }
 
 impl State {
+    /// Returns the names of devices by MAC.
+    pub(crate) fn names(&self, network: &NetworkView) -> Vec<(String, String)> {
+        let given = self.pauses.settings.devices.iter().map(|(mac, of)| (mac, of.name.as_str()));
+        let found = self.devices.iter();
+        let found = found.filter_map(|(mac, device)| Some((mac, device.name(*mac, network)?)));
+        let all = given.filter(|(_, name)| !name.is_empty()).chain(found);
+        all.map(|(mac, name)| (mac.to_string(), name.to_owned())).collect()
+    }
+
     /// `in_force` are the rules in force; without them, no device is paused or limited.
     pub(crate) fn view(
         &self,
@@ -109,6 +119,7 @@ impl State {
                 known: self.is_known(*mac, network),
                 kind: settings.kind,
                 group: settings.group.clone(),
+                quota_mb: settings.quota_mb,
                 paused: pause.map_or("", |pause| pause.name()),
                 until_ms: pause.map_or(0, |_| self.pauses.end_ms(*mac)),
                 limit_down,

@@ -92,6 +92,13 @@ impl State {
         &self.grown
     }
 
+    /// Returns the device that has an address, or had it last.
+    pub(crate) fn owner(&self, address: IpAddr, network: &NetworkView) -> Option<Mac> {
+        let station = network.topology().station_of(address).map(|(mac, _)| mac);
+        let station = station.filter(|mac| self.devices.contains_key(mac));
+        station.or_else(|| self.owners.get(&address).copied())
+    }
+
     fn add(&mut self, address: IpAddr, bytes: HostBytes, network: &NetworkView, now: Now) {
         let station = network.topology().station_of(address);
         let owner = match station {

@@ -59,6 +59,20 @@ impl State {
         self.judge(topology);
     }
 
+    /// Returns the local day of a Unix time in ms, counted from the epoch; `None` until the clock
+    /// is set.
+    pub(crate) fn local_day(&self, unix_ms: u64) -> Option<i64> {
+        let clock = self.pauses.clock.as_ref().filter(|clock| clock.is_set)?;
+        let unix = i64::try_from(unix_ms / 1000).ok()?;
+        Some((unix + clock.zone.offset(unix)).div_euclid(86_400))
+    }
+
+    /// Returns the devices with a quota, in MB per day.
+    pub(crate) fn quotas(&self) -> Vec<(Mac, u32)> {
+        let all = self.pauses.settings.devices.iter();
+        all.map(|(mac, of)| (*mac, of.quota_mb)).filter(|(_, quota)| *quota > 0).collect()
+    }
+
     /// Returns false while it is unknown which devices are paused.
     pub(crate) fn pauses_known(&self) -> bool {
         self.pauses.clock.is_some() || self.pauses.settings.devices.is_empty()

@@ -36,6 +36,8 @@ pub(crate) struct DeviceSettings {
     pub(crate) limits: [u32; 2],
     /// Action of inspection instead of that of the policies.
     pub(crate) inspect: Option<Action>,
+    /// Bytes per local day in MB; 0: no quota.
+    pub(crate) quota_mb: u32,
     paused: bool,
     /// Unix time in seconds; 0: none.
     paused_until: i64,
@@ -248,6 +250,9 @@ fn read_device(section: &mut Section<'_>) -> Option<(Mac, DeviceSettings)> {
         name: section.value("name", |text| words(text, device::MAX_NAME)).unwrap_or_default(),
         kind: section.value("kind", kind).unwrap_or_default(),
         group: section.value("group", |text| words(text, device::MAX_GROUP)).unwrap_or_default(),
+        quota_mb: section
+            .value("quota_mb", number_in(1..=device::MAX_QUOTA_MB))
+            .unwrap_or_default(),
         paused: section.value("paused", switch).unwrap_or_default(),
         paused_until: until.into(),
         limits: ["limit_down", "limit_up"]

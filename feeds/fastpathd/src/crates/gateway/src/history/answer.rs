@@ -21,7 +21,7 @@ const MAX_EVENTS: usize = 500;
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Wanted {
     Usage { mac: Option<Mac>, days: bool, from_ms: u64, to_ms: u64 },
-    Journal { since: u64, limit: usize },
+    Journal { since: u64, after: Option<u64>, limit: usize },
 }
 
 /// A request that needs the files, with what is not yet in them.
@@ -30,6 +30,10 @@ pub struct Query {
     wanted: Wanted,
     /// Number of finished writes, and the book of the running one. Files with more writes have it.
     writing: (u64, Book),
+    /// The answer needs no files.
+    in_memory: bool,
+    /// Names of devices by MAC, for events.
+    names: Vec<(String, String)>,
     unsaved: Book,
     tally: Tally,
     storage: Storage,
@@ -77,14 +81,18 @@ struct WanSeries {
 #[derive(Debug, Serialize)]
 struct Journal {
     events: Vec<EventView>,
+    last_id: u64,
     storage: Storage,
 }
 
 #[derive(Debug, Serialize)]
 struct EventView {
+    id: u64,
     at_ms: u64,
     kind: &'static str,
     about: String,
+    /// Of the device that the event is about; empty if there is none.
+    name: String,
 }
 
 /// Columns of a device's rows are the first five.
@@ -116,12 +124,18 @@ impl State {
         Ok(self.query(Wanted::Usage { mac, days, from_ms, to_ms }, now))
     }
 
-    pub(crate) fn journal(&self, request: &Value, now: Now) -> Result<Query, QueryError> {
+    pub(crate) fn journal(
+        &self,
+        request: &Value,
+        names: Vec<(String, String)>,
+        now: Now,
+    ) -> Result<Query, QueryError> {
         let object = Request::new("", request)?;
-        object.only(&["since", "limit"])?;
+        object.only(&["since", "after", "limit"])?;
         let since = object.integer("since", 0, u64::MAX)?.unwrap_or(0);
+        let after = object.integer("after", 0, u64::MAX)?;
         let limit = object.integer("limit", 1, MAX_EVENTS)?.unwrap_or(100);
-        Ok(self.query(Wanted::Journal { since, limit }, now))
+        Ok(Query { names, ..self.query(Wanted::Journal { since, after, limit }, now) })
     }
 
     fn query(&self, wanted: Wanted, now: Now) -> Query {
@@ -140,9 +154,21 @@ impl State {
             size: self.size,
         };
         let (writing, unsaved) = self.buckets.split_at(self.writing);
-        let writing = (self.writes, book(writing, now));
-        let (unsaved, tally) = (book(unsaved, now), Tally::default());
-        Query { wanted, writing, unsaved, tally, storage }
+        let writing = (self.writes, book(writing, self.first_id, now));
+        let (mut unsaved, tally) = (book(unsaved, self.first_id, now), Tally::default());
+        // Their ids are not known yet.
+        let after = match wanted {
+            Wanted::Journal { after, .. } => after,
+            Wanted::Usage { .. } => None,
+        };
+        if !self.open && after.is_some() {
+            unsaved.events.clear();
+        }
+        let mut numbers = self.buckets.iter().flat_map(|bucket| &bucket.events);
+        let first = numbers.next().map_or(self.events + 1, |(_, number, ..)| *number);
+        let in_memory = after.is_some_and(|after| after + 1 >= self.first_id + first);
+        let names = Vec::new();
+        Query { wanted, writing, in_memory: self.open && in_memory, names, unsaved, tally, storage }
     }
 }
 
@@ -159,6 +185,12 @@ impl Query {
         }
     }
 
+    /// Returns the number of writes without which the answer has all events, if it needs no files.
+    #[must_use]
+    pub fn without_files(&self) -> Option<u64> {
+        self.in_memory.then_some(self.writing.0)
+    }
+
     /// Encodes the answer. The files have these events after this number of writes.
     pub fn answer(mut self, mut events: Vec<Entry>, writes: u64) -> Result<Blobmsg, EncodeError> {
         let (written, writing) = std::mem::take(&mut self.writing);
@@ -173,17 +205,31 @@ impl Query {
             Wanted::Usage { mac, days, .. } => {
                 Blobmsg::encode(&self.tally.usage(mac.is_none(), days, self.storage))
             }
-            Wanted::Journal { since, limit } => {
-                events.retain(|event| event.unix_ms > since);
-                config::sort::by(&mut events, |one, other| other.cmp(one));
+            Wanted::Journal { since, after, limit } => {
+                let last_id = events.iter().map(|event| event.id).max().unwrap_or(0);
+                events.retain(|event| {
+                    event.unix_ms > since && after.is_none_or(|after| event.id > after)
+                });
+                let order = |one: &Entry, other: &Entry| match after {
+                    Some(_) => one.id.cmp(&other.id),
+                    None => other.cmp(one),
+                };
+                config::sort::by(&mut events, order);
                 events.truncate(limit);
+                let name = |about: &str| {
+                    let of =
+                        |(mac, _): &&(String, String)| about.split(' ').any(|word| word == mac);
+                    self.names.iter().find(of).map(|(_, name)| name.clone()).unwrap_or_default()
+                };
                 let view = |event: Entry| EventView {
+                    id: event.id,
+                    name: name(&event.about),
                     at_ms: event.unix_ms,
                     kind: event.kind.name(),
                     about: event.about,
                 };
                 let events = events.into_iter().map(view).collect();
-                Blobmsg::encode(&Journal { events, storage: self.storage })
+                Blobmsg::encode(&Journal { events, last_id, storage: self.storage })
             }
         }
     }

@@ -5,11 +5,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use flows::{HostBytes, Now};
-use ledger::{Book, Entry, Key, Kind, Name, Stamp, Sums};
+use ledger::{Book, Entry, Key, Kind, Name, Recent, Stamp, Sums};
 use topology::Mac;
 
 pub(crate) mod answer;
+mod watch;
 pub use answer::Query;
+pub(crate) use watch::Hit;
+use watch::{Alerts, Quotas};
 
 /// An earlier clock is not set: routers without a battery start in the past. 2026-01-01.
 const CLOCK_SET_MS: u64 = 1_767_225_600_000;
@@ -17,9 +20,11 @@ const CLOCK_SET_MS: u64 = 1_767_225_600_000;
 const MAX_DEVICES: usize = 512;
 /// Maximum cells in memory, about 2 MB. Only failed writes accumulate that many.
 const MAX_CELLS: usize = 32_768;
-/// Maximum events in a bucket, and of those about new devices.
+/// Maximum events in a bucket, and of those about new devices and about alerts.
 const MAX_EVENTS: usize = 64;
-const MAX_NEW_DEVICES: usize = 16;
+const MAX_SIMILAR: usize = 16;
+/// Ids of events in one run of the daemon; the next run begins at a multiple.
+const RUN: u64 = 1 << 24;
 /// Maximum MACs that count as known.
 const MAX_KNOWN: usize = 8192;
 /// Engine and inspection are `off` until the daemon has found or started them. Their first other
@@ -28,8 +33,8 @@ const SETTLE_TIME: Duration = Duration::from_secs(30);
 
 #[derive(Debug)]
 pub enum Event {
-    /// The files were read: MACs of all devices, and the size in bytes.
-    Opened(BTreeSet<[u8; 6]>, u64),
+    /// The files were read: MACs of all devices, the size in bytes, and their end.
+    Opened(BTreeSet<[u8; 6]>, u64, Recent),
     /// The outcome of a write: the size of the files in bytes.
     Written(Result<u64, Failure>),
 }
@@ -62,7 +67,6 @@ pub(crate) struct WanSample {
 }
 
 /// Counters and states of the current second. Counters never decrease while the daemon runs.
-#[derive(Debug)]
 pub(crate) struct Sample<'a> {
     /// Bytes of the last second.
     pub(crate) devices: &'a [(Option<Mac>, HostBytes)],
@@ -74,6 +78,12 @@ pub(crate) struct Sample<'a> {
     pub(crate) inspection: &'static str,
     /// Digest of the configuration in use.
     pub(crate) digest: &'a str,
+    /// Alerts of the last second.
+    pub(crate) hits: &'a [Hit],
+    /// Quotas per local day in MB.
+    pub(crate) quotas: Vec<(Mac, u32)>,
+    /// Returns the local day of a Unix time in ms; `None` until the clock is set.
+    pub(crate) day_of: &'a dyn Fn(u64) -> Option<i64>,
 }
 
 /// States and counters of the last second.
@@ -82,6 +92,8 @@ struct Last {
     paths: [u64; 5],
     alerts: [u64; 2],
     wans: BTreeMap<String, WanSample>,
+    /// Id of the last alert; `None` before the first second.
+    alert: Option<u64>,
     /// Empty until known.
     engine: &'static str,
     inspection: &'static str,
@@ -103,7 +115,8 @@ struct Bucket {
     quarter: Stamp,
     cells: BTreeMap<Key, Sums>,
     devices: usize,
-    events: Vec<(Now, Kind, String)>,
+    /// With their numbers in this run.
+    events: Vec<(Now, u64, Kind, String)>,
 }
 
 #[derive(Debug)]
@@ -118,6 +131,11 @@ pub(crate) struct State {
     writing: usize,
     /// Number of successful writes.
     writes: u64,
+    /// Number of events in this run, and the id before the first of them.
+    events: u64,
+    first_id: u64,
+    quotas: Quotas,
+    alerts: Alerts,
     last: Last,
     second_at: Now,
     written_at: Duration,
@@ -135,6 +153,10 @@ impl State {
             buckets: Vec::new(),
             writing: 0,
             writes: 0,
+            events: 0,
+            first_id: 0,
+            quotas: Quotas::default(),
+            alerts: Alerts::default(),
             last: Last::default(),
             second_at: now,
             written_at: now.mono,
@@ -155,9 +177,10 @@ impl State {
 
     pub(crate) fn event(&mut self, event: Event, now: Now) {
         match event {
-            Event::Opened(known, size) => {
+            Event::Opened(known, size, recent) => {
                 (self.open, self.size) = (true, size);
                 self.known.extend(known);
+                self.opened(recent, now);
             }
             Event::Written(Ok(size)) => {
                 self.buckets.drain(..self.writing);
@@ -177,11 +200,38 @@ impl State {
         }
     }
 
+    /// Continues after the previous run. Ids of its unsaved events are not used again.
+    fn opened(&mut self, recent: Recent, now: Now) {
+        self.first_id = (recent.last_id / RUN + 1) * RUN;
+        let version = env!("CARGO_PKG_VERSION");
+        let mut starts = recent.events.iter().filter(|event| event.kind == Kind::Start);
+        if starts.next_back().is_some_and(|last| last.about != version) {
+            self.note(Kind::Update, version, now);
+        }
+        self.quotas.opened(recent);
+    }
+
+    /// Records an event unless recording is off.
+    pub(crate) fn note(&mut self, kind: Kind, about: &str, now: Now) {
+        if self.interval.is_some() {
+            self.record(kind, about, now);
+        }
+    }
+
+    /// Takes the id of the last alert. Returns the previous one if there are new alerts.
+    pub(crate) fn new_alerts(&mut self, last: u64) -> Option<u64> {
+        self.last.alert.replace(last).filter(|before| *before < last)
+    }
+
     /// Adds the growth and changes of a second. Returns a write if one is due.
     pub(crate) fn second(&mut self, sample: &Sample<'_>, now: Now) -> Option<Write> {
         let passed = now.mono.as_secs().saturating_sub(self.second_at.mono.as_secs());
         self.second_at = now;
-        let Changes { grown, events } = self.changes(sample, now);
+        let Changes { grown, mut events } = self.changes(sample, now);
+        events.extend(self.alerts.second(sample.hits, now.mono));
+        if self.open {
+            events.extend(self.quotas.second(sample, now.unix_ms));
+        }
         let interval = self.interval?;
         self.add(Key::Recorded, [passed, 0, 0], now);
         for (mac, bytes) in sample.devices {
@@ -217,7 +267,7 @@ impl State {
         self.written_at = now.mono;
         self.writing = self.buckets.len();
         let today = Stamp::quarter_of(now.unix_ms).day();
-        Write { book: book(&self.buckets, now), today }
+        Write { book: book(&self.buckets, self.first_id, now), today }
     }
 
     /// Returns the growth of counters, and the events of changed states.
@@ -274,10 +324,13 @@ impl State {
     }
 
     fn record(&mut self, kind: Kind, about: &str, now: Now) {
+        let number = self.events + 1;
         let events = &mut self.bucket(now).events;
-        let new = events.iter().filter(|(_, other, _)| *other == Kind::NewDevice).count();
-        if events.len() < MAX_EVENTS && (kind != Kind::NewDevice || new < MAX_NEW_DEVICES) {
-            events.push((now, kind, about.to_owned()));
+        let similar = events.iter().filter(|(_, _, other, _)| *other == kind).count();
+        let is_limited = matches!(kind, Kind::NewDevice | Kind::Alert);
+        if events.len() < MAX_EVENTS && (!is_limited || similar < MAX_SIMILAR) {
+            events.push((now, number, kind, about.to_owned()));
+            self.events = number;
         }
     }
 
@@ -323,16 +376,16 @@ impl State {
 }
 
 /// Returns the contents of buckets, with times by the current clock.
-fn book(buckets: &[Bucket], now: Now) -> Book {
+fn book(buckets: &[Bucket], first_id: u64, now: Now) -> Book {
     let mut book = Book::default();
     for bucket in buckets {
         let stamp = Stamp::quarter_of(now.unix_ms_at(bucket.began));
         for (key, sums) in &bucket.cells {
             book.add(stamp, *key, *sums);
         }
-        for (at, kind, about) in &bucket.events {
-            let (unix_ms, about) = (now.unix_ms_at(*at), about.clone());
-            book.events.push(Entry { unix_ms, kind: *kind, about });
+        for (at, number, kind, about) in &bucket.events {
+            let (unix_ms, id) = (now.unix_ms_at(*at), first_id + number);
+            book.events.push(Entry { unix_ms, id, kind: *kind, about: about.clone() });
         }
     }
     book

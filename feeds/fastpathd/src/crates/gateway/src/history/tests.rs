@@ -24,7 +24,14 @@ fn sample(devices: &[(Option<Mac>, HostBytes)], path: u64) -> Sample<'_> {
         engine: "flowtable",
         inspection: "off",
         digest: "",
+        hits: &[],
+        quotas: Vec::new(),
+        day_of: &day_of,
     }
+}
+
+fn day_of(unix_ms: u64) -> Option<i64> {
+    i64::try_from(unix_ms / DAY).ok().filter(|day| *day > 0)
 }
 
 fn wan(up: bool, bytes: Option<[u64; 2]>) -> Vec<WanSample> {
@@ -37,7 +44,7 @@ fn grown(mac: u8, sent: u64, received: u64) -> (Option<Mac>, HostBytes) {
 
 fn opened(now: Now) -> State {
     let mut state = State::new(now);
-    state.event(Event::Opened(BTreeSet::new(), 0), now);
+    state.event(Event::Opened(BTreeSet::new(), 0, Recent::default()), now);
     state
 }
 
@@ -51,7 +58,7 @@ fn answered(mut query: Query, stored: Book, writes: u64) -> Value {
 fn ask(state: &State, method: &str, request: &Value, now: Now) -> Value {
     let query = match method {
         "usage" => state.usage(request, now),
-        _ => state.journal(request, now),
+        _ => state.journal(request, Vec::new(), now),
     };
     answered(query.unwrap(), Book::default(), 0)
 }
@@ -168,7 +175,7 @@ fn a_crowd_in_one_quarter_hour_counts_as_others() {
     assert_eq!((&row[2], &row[3]), (&json!(2000), &json!(4000)));
     let events = ask(&state, "journal", &json!({"limit": 500}), at(2, START + 2000));
     let new = events["events"].as_array().unwrap().iter();
-    assert_eq!(new.filter(|event| event["kind"] == "new-device").count(), MAX_NEW_DEVICES);
+    assert_eq!(new.filter(|event| event["kind"] == "new-device").count(), MAX_SIMILAR);
 }
 
 #[test]
@@ -268,7 +275,7 @@ fn a_span_and_a_device_select_rows_and_gaps_have_none() {
     for bad in [json!({"mac": "x"}), json!({"step": "hour"}), json!({"from": 1})] {
         assert!(state.usage(&bad, now).is_err(), "{bad}");
     }
-    assert!(state.journal(&json!({"limit": 501}), now).is_err());
+    assert!(state.journal(&json!({"limit": 501}), Vec::new(), now).is_err());
 }
 
 #[test]
@@ -296,7 +303,7 @@ fn the_core_samples_all_subsystems() {
     let mut core = running();
     core.events_read(Batch { connected: true, ..alert("203.0.113.1", "10.10.10.10") });
     core.set_clock(at(601, START), Duration::ZERO);
-    core.handle(crate::event::Event::History(Event::Opened(BTreeSet::new(), 0)));
+    core.handle(crate::event::Event::History(Event::Opened(BTreeSet::new(), 0, Recent::default())));
     let readings = crate::sys::kernel::Readings::default();
     let effects = core.second(&readings);
     let write = effects.into_iter().find_map(|effect| match effect {
@@ -309,4 +316,76 @@ fn the_core_samples_all_subsystems() {
     assert!(book.cells.contains_key(&(Stamp::quarter_of(START), Key::Recorded)));
     let stop = core.last_history();
     assert_eq!(stop, None, "the first write has not ended");
+}
+
+/// Returns the ids of the journal after `after`.
+fn ids(state: &State, request: &Value, stored: &Book, now: Now) -> Vec<u64> {
+    let query = state.journal(request, Vec::new(), now).unwrap();
+    let answer = answered(query, stored.clone(), 0);
+    let events = answer["events"].as_array().unwrap().iter();
+    events.map(|event| event["id"].as_u64().unwrap()).collect()
+}
+
+#[test]
+fn ids_continue_after_a_power_cut_and_a_clock_that_is_set_back() {
+    let mut first = opened(at(0, START));
+    first.note(Kind::Rules, "updated", at(1, START + 1000));
+    let write = first.finish(at(2, START + 2000)).unwrap();
+    first.note(Kind::Rules, "failed", at(3, START + 3000));
+    let last = ids(&first, &json!({"after": 0}), &Book::default(), at(3, START + 3000));
+    assert_eq!(last, [RUN + 1, RUN + 2, RUN + 3, RUN + 4], "the last one was not written");
+
+    let earlier = at(9, START - DAY);
+    let mut second = State::new(earlier);
+    let stored = write.book;
+    let asked = |state: &State, request| ids(state, &request, &stored, earlier);
+    assert_eq!(asked(&second, json!({"after": 0})), [RUN + 1, RUN + 2, RUN + 3], "not yet read");
+    let recent = Recent { last_id: RUN + 3, events: stored.events.clone(), devices: vec![] };
+    second.event(Event::Opened(BTreeSet::new(), 0, recent), earlier);
+    assert_eq!(asked(&second, json!({"after": RUN + 2})), [RUN + 3, 2 * RUN + 1]);
+    assert_eq!(asked(&second, json!({"after": RUN + 2, "limit": 1})), [RUN + 3], "oldest first");
+    assert_eq!(asked(&second, json!({"limit": 1})), [RUN + 3], "newest first, by time");
+    let answer =
+        answered(second.journal(&json!({}), Vec::new(), earlier).unwrap(), stored.clone(), 0);
+    assert_eq!(answer["last_id"], 2 * RUN + 1);
+}
+
+#[test]
+fn another_version_is_an_event() {
+    for (version, kinds) in [(env!("CARGO_PKG_VERSION"), 1), ("0.0.1", 2)] {
+        let mut state = State::new(at(0, START));
+        let about = version.to_owned();
+        let start = ledger::Entry { unix_ms: 1, id: 1, kind: Kind::Start, about };
+        let recent = Recent { last_id: 1, events: vec![start], devices: vec![] };
+        state.event(Event::Opened(BTreeSet::new(), 0, recent), at(1, START));
+        let answer = ask(&state, "journal", &json!({}), at(1, START));
+        assert_eq!(answer["events"].as_array().unwrap().len(), kinds);
+    }
+}
+
+#[test]
+fn new_events_need_no_files_and_name_their_device() {
+    let mut state = opened(at(0, START));
+    let now = at(601, START + 601_000);
+    let device = [grown(1, 1, 1)];
+    let write = state.second(&sample(&device, 0), now).unwrap();
+    let names = || vec![("02:00:00:00:00:01".to_owned(), "tv".to_owned())];
+    let asked = |state: &State, after: u64| {
+        let query = state.journal(&json!({"after": RUN + after}), names(), now).unwrap();
+        let writes = query.without_files();
+        let answer = answered(query, Book::default(), writes.unwrap_or(9));
+        let names = answer["events"].as_array().unwrap().iter().map(|event| event["name"].clone());
+        (writes, names.collect::<Vec<Value>>())
+    };
+    assert_eq!(asked(&state, 0), (Some(0), vec![json!(""), json!("tv")]), "during the write");
+    state.event(Event::Written(Ok(1)), now);
+    assert_eq!(asked(&state, 1).0, None);
+    assert_eq!(asked(&state, 2), (Some(1), vec![]));
+    state.note(Kind::Rules, "updated", now);
+    assert_eq!(asked(&state, 1).0, None);
+    assert_eq!(asked(&state, 2), (Some(1), vec![json!("")]));
+    assert_eq!(write.book.events.len(), 2);
+    assert_eq!(opened(now).journal(&json!({}), names(), now).unwrap().without_files(), None);
+    let unread = State::new(now).journal(&json!({"after": 7}), names(), now).unwrap();
+    assert_eq!(unread.without_files(), None);
 }

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! Samples the other subsystems for the history.
 
+use std::net::IpAddr;
+
 use ips::State as Inspection;
 
 use crate::core::Core;
 use crate::effect::Effect as AnyEffect;
-use crate::history::{Effect, Event, Sample, WanSample, Write};
+use crate::history::{Effect, Event, Hit, Sample, WanSample, Write};
 
 impl Core {
     pub(crate) fn history_event(&mut self, event: Event) -> Vec<AnyEffect> {
@@ -14,6 +16,7 @@ impl Core {
     }
 
     pub(crate) fn history_second(&mut self) -> Option<AnyEffect> {
+        let hits = self.hits();
         let paths = self.conntrack.flows().totals().paths;
         let of = [paths.slow, paths.inspect, paths.flowtable, paths.hardware, paths.ebpf];
         let wans = self.network.wans(self.sys.rates(), self.now).into_iter().map(|wan| {
@@ -42,9 +45,27 @@ impl Core {
                 | Inspection::Watching) => state.name(),
             },
             digest: self.configuration.digest(),
+            hits: &hits,
+            quotas: self.devices.quotas(),
+            day_of: &|unix_ms| self.devices.local_day(unix_ms),
         };
         let write = self.history.second(&sample, self.now)?;
         Some(Effect::Write(Box::new(write)).into())
+    }
+
+    /// Returns the alerts since the last call. Alerts of an earlier process are not included.
+    fn hits(&mut self) -> Vec<Hit> {
+        let alerts = &self.ips.events().alerts;
+        let Some(since) = self.history.new_alerts(alerts.last()) else { return Vec::new() };
+        let network = self.network.view();
+        let owner = |address: Option<IpAddr>| self.devices.owner(address?, network);
+        let new = alerts.newest_first().take_while(|(id, _)| *id > since);
+        let hit = |(_, alert): (u64, &ips::Alert)| Hit {
+            sid: alert.sid,
+            mac: owner(alert.src).or_else(|| owner(alert.dst)),
+            signature: alert.signature.clone(),
+        };
+        new.map(hit).collect()
     }
 
     /// Returns the last write of this daemon.

@@ -6,6 +6,7 @@ use crate::cpu;
 use crate::effect::Effect;
 use crate::ips;
 use crate::rules;
+use ledger::Kind;
 
 impl Core {
     pub(crate) fn cpu_event(&mut self, event: cpu::Event) -> Vec<Effect> {
@@ -36,7 +37,14 @@ impl Core {
                 Vec::new()
             }
             rules::Event::Done(result) => {
+                let had_failed = self.rules.has_failed();
                 let new = self.rules.done(result, self.now.unix_ms);
+                match self.rules.has_failed() {
+                    // The update is retried, and only its first failure is an event.
+                    true if !had_failed => self.history.note(Kind::Rules, "failed", self.now),
+                    false if new => self.history.note(Kind::Rules, "updated", self.now),
+                    true | false => (),
+                }
                 new.then_some(ips::Effect::ReloadRules.into()).into_iter().collect()
             }
         }
