@@ -197,6 +197,28 @@ class Role(unittest.TestCase):
         after, _ = gateway.changed(present, change)
         self.assertEqual(edits.plan(after, found["sections"], found["only"]), [])
 
+    def test_devices_are_found_by_mac_and_schedules_and_notifications_by_name(self):
+        wanted = {
+            "devices": [{"mac": "02:00:00:00:00:01", "quota_mb": 5}],
+            "schedules": {"bedtime": {"group": ["kids"], "from": "21:00", "to": "07:00"}},
+            "notifications": {"phone": {"url": "https://ntfy.example/x", "token": "t"}},
+        }
+        found = role.sections(wanted)
+        present = gateway.factory()
+        had = {"mac": "02:00:00:00:00:01", "paused": "1"}
+        present["fastpath"].append(gateway.section("device", "cfg1", had, True))
+        had = {"url": "https://old.example", "event": ["line"]}
+        present["fastpath"].append(gateway.section("notification", "old", had, False))
+        after, _ = gateway.changed(present, edits.plan(present, found["sections"], found["only"]))
+        last = {each["section"]: each["values"] for each in after["fastpath"][-3:]}
+        self.assertEqual(last["cfg1"]["quota_mb"], "5")
+        self.assertEqual(last["cfg1"]["paused"], "1")
+        self.assertEqual(last["bedtime"], {"group": ["kids"], "from": "21:00", "to": "07:00"})
+        self.assertEqual(last["phone"]["url"], "https://ntfy.example/x")
+        self.assertNotIn("old", last)
+        with self.assertRaises(AnsibleFilterError):
+            role.sections({"schedules": {"bedtime": {"from": "21:00"}}})
+
     def test_the_options_of_exports_are_those_that_the_daemon_reads(self):
         read = set().union(*daemon.export_options().values())
         self.assertEqual(read, role.EXPORT)

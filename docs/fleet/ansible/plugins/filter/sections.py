@@ -14,6 +14,9 @@ EXPORT = {
     "protocol", "active_timeout", "idle_timeout", "template_refresh", "domain", "enterprise",
     "event",
 }
+DEVICE = {"mac", "name", "kind", "group", "quota_mb"}
+SCHEDULE = {"name", "enabled", "device", "group", "day", "from", "to"}
+NOTIFICATION = {"enabled", "name", "url", "mail", "format", "token", "ca", "event"}
 # Options of the removed kind `redis`. fastpathd would refuse them in an export of another kind.
 REDIS = ("password", "redis_key", "redis_type", "username")
 
@@ -108,6 +111,20 @@ def exports(entries):
         yield section("fastpath", "export", name, None, values)
 
 
+def devices(entries):
+    """Yields the devices; pauses, which are the owner's, stay as they are."""
+    for entry in entries:
+        known("fastpath_devices", entry, DEVICE, ["mac"])
+        yield section("fastpath", "device", None, {"mac": entry["mac"]}, given(entry, DEVICE - {"mac"}))
+
+
+def named(what, kind, entries, options, required):
+    """Yields a section per name; missing options get their defaults."""
+    for name, values in entries.items():
+        known(f"{what}.{name}", values, options, required)
+        yield section("fastpath", kind, name, None, {**dict.fromkeys(sorted(options)), **values})
+
+
 def sections(wanted):
     """Returns `{sections, only}` for the module; parts without a variable stay unchanged."""
     found, only = [], []
@@ -130,6 +147,15 @@ def sections(wanted):
     if wanted.get("exports") is not None:
         found += exports(wanted["exports"])
         only.append({"config": "fastpath", "type": "export"})
+    found += devices(wanted.get("devices") or [])
+    for kind, options, required in (
+        ("schedule", SCHEDULE, ["from", "to"]),
+        ("notification", NOTIFICATION, []),
+    ):
+        entries = wanted.get(f"{kind}s")
+        if entries is not None:
+            found += named(f"fastpath_{kind}s", kind, entries, options, required)
+            only.append({"config": "fastpath", "type": kind})
     return {"sections": found + (wanted.get("sections") or []), "only": only}
 
 
