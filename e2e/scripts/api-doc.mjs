@@ -42,6 +42,7 @@ const plugins = {
   change: ['get', 'check', 'apply', 'confirm', 'revert', 'pending', 'list', 'undo'],
   device: ['set', 'limit', 'pause', 'resume', 'forget'],
   doctor: ['run', 'last', 'fix', 'pmtu', 'ppe'],
+  notify: ['status', 'test'],
   wireless: ['status'],
 };
 

@@ -4,8 +4,8 @@
 # apk-tools 3 with mkpkg, which Debian lacks; OPENWRT_ROOT is a folder with OpenWrt's userland.
 # shellcheck source=e2e/tests/packages/router.sh
 . "$HERE/router.sh"
-PACKAGES="fastpath fastpath-base fastpath-ips fastpath-metrics fastpathd fastpathd-ebpf
-    luci-app-fastpath suricata suricata-tools"
+PACKAGES="fastpath fastpath-base fastpath-ips fastpath-metrics fastpath-notify fastpathd
+    fastpathd-ebpf luci-app-fastpath suricata suricata-tools"
 SERVER=http://127.0.0.1:8000
 
 # @runs ./build.sh feed DIR

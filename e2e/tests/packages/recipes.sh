@@ -29,7 +29,9 @@ recipes() {
     same <(packages_of "$folder" | sort) <(printf '%s\n' "$@" | sort) "the list of packages"
 }
 
-test_fastpathd_installs_expected_files() { recipes feeds/fastpathd fastpathd fastpathd-ebpf; }
+test_fastpathd_installs_expected_files() {
+    recipes feeds/fastpathd fastpathd fastpathd-ebpf fastpath-notify
+}
 test_fastpath_base_installs_expected_files() { recipes feeds/fastpath-base fastpath-base; }
 test_fastpath_installs_expected_files() { recipes feeds/fastpath fastpath fastpath-ips; }
 test_fastpath_metrics_installs_expected_files() { recipes feeds/fastpath-metrics fastpath-metrics; }

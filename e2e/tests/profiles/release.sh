@@ -144,7 +144,7 @@ test_the_sdk_builds_the_packages() {
     local said tree=$NOW/work/sdk/$SDK_NAME
     sdk && signed_release && packages_by_sdk
     said=$(run_sdk 2>&1) || fail "$said"
-    has "$said" "10 packages for x86_64 are in $NOW/build/apk/x86_64"
+    has "$said" "11 packages for x86_64 are in $NOW/build/apk/x86_64"
     [ "$(cd "$NOW/build/apk/x86_64" && echo fastpathd-*.apk)" = \
         "fastpathd-0.1.0-r1.apk fastpathd-ebpf-0.1.0-r1.apk" ] || fail "$(ls "$NOW/build/apk")"
     # OpenWrt writes this path into packages.
@@ -188,8 +188,8 @@ ours() {
     local name
     rm -rf "$NOW/ours"
     mkdir -p "$NOW/ours"
-    for name in fastpath fastpath-ips fastpath-base fastpath-metrics fastpathd fastpathd-ebpf \
-        luci-app-fastpath suricata suricata-tools; do
+    for name in fastpath fastpath-ips fastpath-base fastpath-metrics fastpath-notify fastpathd \
+        fastpathd-ebpf luci-app-fastpath suricata suricata-tools; do
         echo "$name" >"$NOW/ours/$name-0.1.0-r$1.apk"
     done
 }

@@ -25,6 +25,7 @@ const writes = [
   'fastpath.doctor fix',
   // Sends packets to an arbitrary address.
   'fastpath.doctor pmtu',
+  'fastpath.notify test',
   'file exec',
   ...['reboot', 'upgrade_clean', 'upgrade_start', 'upgrade_test'].map((each) => `rpc-sys ${each}`),
   ...['apply', 'check', 'confirm', 'revert', 'undo'].map((each) => `fastpath.change ${each}`),

@@ -22,6 +22,7 @@ const unseen = ['fastpath.mark_mask', 'fastpath.refresh'];
 const absent = [
   ...['ips.budget_packets', 'policy.enabled', 'policy.action', 'rules.enabled', 'cpu.profile'],
   ...Object.keys(defaults.export).map((option) => `export.${option}`),
+  ...Object.keys(defaults.notification).map((option) => `notification.${option}`),
 ];
 
 it('defaults match the installed file', () => {

@@ -44,6 +44,7 @@ export const defaults = {
     domain: '0',
     enterprise: '32473',
   },
+  notification: { enabled: '1', format: 'json' },
 } as const;
 
 export function defaultOf(type: string, option: string): string {

@@ -22,6 +22,7 @@ const byType: Readonly<Record<string, Shown>> = {
   update: ['protection', 'rules'],
   cpu: ['cpu'],
   export: ['export'],
+  notification: ['export'],
   schedule: ['devices'],
 };
 

@@ -90,6 +90,10 @@ crate::coded! {
         "has CPU {cpus}, which Suricata cannot pin a thread to while lower ones are offline";
     NoCpuForwards = "no-cpu-forwards", "leaves no CPU for forwarding";
     NoCpuInspects = "no-cpu-inspects", "leaves no CPU for inspection";
+    // Notifications.
+    UrlOrMail = "url-or-mail", "is needed, or else mail; a receiver has one of them";
+    NotMail = "not-mail", "is not a mail address";
+    NotFile = "not-a-file", "is not an absolute path of a file";
     // Rule sources.
     SourceTwice = "source-twice", "is a second source of this name";
     SourceName = "source-name", "is not made of letters, digits, '-' and '_'";

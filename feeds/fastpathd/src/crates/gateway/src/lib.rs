@@ -28,6 +28,7 @@ pub mod lab;
 pub mod latency;
 pub mod metrics;
 pub mod network;
+mod notification;
 pub mod offload;
 pub mod reconcile;
 pub mod rules;

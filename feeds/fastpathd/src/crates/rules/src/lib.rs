@@ -36,7 +36,7 @@ pub use fetch::Fetcher;
 pub use lines::{Line, LineError, Lines};
 pub use program::run;
 pub use reason::{SourceReason, UpdateReason};
-pub use request::{Builtin, OWN, Request, RequestError, SourceRequest};
+pub use request::{Builtin, OWN, Request, RequestError, SourceRequest, check_url, is_source_name};
 pub use restore::restore;
 pub use rule::{KeepReason, Rule, Unusable, is_disabled_rule};
 pub use select::{Choice, Selector};

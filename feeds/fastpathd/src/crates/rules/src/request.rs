@@ -228,12 +228,16 @@ impl SourceRequest {
 
 /// Reports whether the text is valid as a source name and as a file name in the store.
 #[must_use]
-pub(crate) fn is_source_name(text: &str) -> bool {
+pub fn is_source_name(text: &str) -> bool {
     let good = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_');
     !text.is_empty() && text.len() <= 64 && text.chars().all(good)
 }
 
-pub(crate) fn check_url(url: &str) -> Result<(), Fault> {
+/// Checks the scheme, the length and the characters of a URL.
+///
+/// # Errors
+/// The first fault.
+pub fn check_url(url: &str) -> Result<(), Fault> {
     let rest = url.strip_prefix("https://").or_else(|| url.strip_prefix("http://"));
     let rest = rest.ok_or(Fault::UrlScheme)?;
     if rest.is_empty() || rest.starts_with('/') || url.len() > 2000 {

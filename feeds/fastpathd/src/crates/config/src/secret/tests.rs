@@ -142,6 +142,8 @@ fn masks_credentials_in_options_other_than_urls() {
     assert_eq!(shown("interface", "server", "ann%3Ageheim@h.example"), MASK);
     assert_eq!(shown("interface", "username", "me@isp"), "me@isp");
     assert_eq!(shown("policy", "name", "a@b:c"), "a@b:c");
+    assert_eq!(shown("notification", "token", "tk_1"), MASK);
+    assert_eq!(shown("notification", "url", "https://h.example/topic"), "https://h.example/•••");
 }
 
 #[test]
@@ -152,7 +154,7 @@ fn options_of_the_shipped_configuration_are_shown() {
         let words: Vec<&str> = line.split_whitespace().collect();
         match words[..] {
             ["config", of, ..] => kind = of,
-            ["option" | "list", option, ..] if !["password", "key"].contains(&option) => {
+            ["option" | "list", option, ..] if !["password", "key", "token"].contains(&option) => {
                 assert!(is_shown(kind, option), "{kind}.{option}");
             }
             _ => {}

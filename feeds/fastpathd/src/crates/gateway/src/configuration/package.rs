@@ -32,6 +32,7 @@ impl Configuration {
             exports: crate::export::Settings::read(&mut package),
             devices: crate::devices::settings::Settings::read(&mut package),
         };
+        crate::notification::check(&mut package);
         // Only the doctor uses these sections; reading them avoids a warning about an unknown type.
         let _ = Acceptance::read(&mut package);
         let warnings = package.finish()?;
