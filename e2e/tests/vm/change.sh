@@ -38,21 +38,28 @@ test_a_change_is_confirmed_and_undone() {
     internet || fail "no Internet access any more"
 }
 
+# A service that reloads while a file is copied in place reads half of it.
+file_of() { gw ls -i "/etc/config/$1"; }
+
 # @core
 # @fault:browser-closed
 test_an_unconfirmed_change_expires_and_is_rolled_back() {
-    local root id
+    local root id file
     keep
     root=$(session root fastpath)
     id=$(applied "$root" "$(guest 31)" '{"seconds": 5}')
     if unchanged >/dev/null; then fail "nothing was applied"; fi
+    file=$(file_of network)
     soon 12 unchanged
-    state_is "$root" "$id" expired || fail "it has not expired"
+    [ "$(file_of network)" != "$file" ] || fail "the file was copied in place"
+    soon 12 state_is "$root" "$id" expired
     refusal gone "$root" confirm "{\"id\": $id}"
     same "how it ended" "$(jq -r .error.state <<<"$ANSWER")" expired
     id=$(applied "$root" "$(guest 32)" '{"seconds": 60}')
+    file=$(file_of network)
     change "$root" revert "{\"id\": $id}" >/dev/null
     unchanged || fail "not as before"
+    [ "$(file_of network)" != "$file" ] || fail "the file was copied in place"
     state_is "$root" "$id" reverted || fail "it is not reverted"
     soon 60 gw '! ip link show br-lan.31 && ! ip link show br-lan.32'
 }

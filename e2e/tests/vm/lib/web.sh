@@ -6,20 +6,8 @@ NOBODY=00000000000000000000000000000000
 
 ubus_url() { echo "http://127.0.0.1:$(lab_port GW_HTTP)/ubus"; }
 
-# post REQUEST: prints the answer. rpcd's rollback copies files in place, so a firewall that reads
-# half of one rejects connections until its next reload; such a request is sent again.
-post() {
-    local status
-    for _ in 1 2 3 4; do
-        curl -sS -m "$(patient 3)" -H 'Content-Type: application/json' -d "$1" "$(ubus_url)" &&
-            return
-        status=$?
-        [ $status = 52 ] || return $status
-        # @sleep: until the firewall's next reload
-        sleep 2
-    done
-    return $status
-}
+# post REQUEST: prints the answer.
+post() { curl -sS -m "$(patient 3)" -H 'Content-Type: application/json' -d "$1" "$(ubus_url)"; }
 
 # rpc SESSION OBJECT METHOD ARGUMENTS: prints the JSON-RPC answer.
 rpc() {

@@ -115,9 +115,22 @@ impl Store {
         Ok(text.map(|text| String::from_utf8_lossy(&text).into_owned()))
     }
 
-    /// Restores old files, and returns the names of the restored ones. Keeps edits that others made
-    /// after the change. A truncated copy of the old file does not count as an edit, because rpcd
-    /// may leave it on a full disk.
+    /// Restores old files, and logs those that stay.
+    pub(crate) fn roll_back(
+        &self,
+        pending: &Pending,
+        applied: Option<&BTreeMap<String, FileText>>,
+    ) -> Result<(), StoreError> {
+        for config in self.restore(pending, applied)? {
+            let id = pending.head.id;
+            log::say(&format!("change {id}: {config} has been changed since, and stays"));
+        }
+        Ok(())
+    }
+
+    /// Restores old files, and returns the names of those that stay, because others have edited
+    /// them after the change. A truncated copy of the old file does not count as an edit, because
+    /// rpcd may leave it on a full disk.
     ///
     /// Without `applied`, files are restored regardless of edits. After an upgrade, the record may
     /// be old, so only files with the content of the change are restored.
@@ -126,7 +139,7 @@ impl Store {
         pending: &Pending,
         applied: Option<&BTreeMap<String, FileText>>,
     ) -> Result<Vec<String>, StoreError> {
-        let mut restored = Vec::new();
+        let mut stay = Vec::new();
         let elsewhere = applied.is_none() && pending.system != self.system()?;
         for (config, FileText(old)) in &pending.files {
             let now = self.config(config)?.unwrap_or_default();
@@ -140,13 +153,11 @@ impl Store {
             let incomplete = old.starts_with(&now);
             if incomplete || ours {
                 self.set_config(config, old)?;
-                restored.push(config.clone());
             } else {
-                let id = pending.head.id;
-                log::say(&format!("change {id}: {config} has been changed since, and stays"));
+                stay.push(config.clone());
             }
         }
-        Ok(restored)
+        Ok(stay)
     }
 
     /// Returns the pending change. Drops an ended change, whose file a power cut or a backup may

@@ -332,19 +332,25 @@ impl<'a> Changes<'a> {
         })
     }
 
-    /// Rolls back a change and records its end. rpcd also rolls back, unless it was restarted.
+    /// Rolls back a change and records its end. rpcd would copy the old files in place, and a
+    /// service that reloads meanwhile would read half of one, so rpcd rolls back only what cannot
+    /// be restored here: on a full disk, or edits made since. If this is interrupted, the next call
+    /// repeats it.
     async fn end(
         &self,
         pending: Pending,
         running: Option<Running>,
         state: State,
     ) -> Result<(), Refusal> {
-        if let Some(running) = &running {
-            Uci::of(self.bus, &running.session).roll_back().await?;
-        }
         let applied = running.as_ref().map(|running| &running.applied);
-        for config in self.store.restore(&pending, applied)? {
-            self.notify(&config).await;
+        if let Some(running) = &running {
+            let uci = Uci::of(self.bus, &running.session);
+            let restored = self.store.restore(&pending, applied).is_ok_and(|stay| stay.is_empty());
+            uci.end(if restored { "confirm" } else { "rollback" }).await?;
+        }
+        self.store.roll_back(&pending, applied)?;
+        for config in pending.files.keys() {
+            self.notify(config).await;
         }
         self.flush(&pending);
         let record = pending.ended(state);

@@ -14,6 +14,9 @@ use crate::edit::{Edit, Op};
 use crate::reason::ChangeReason;
 use ::uci::{Package, Packages};
 
+/// Time for `settle` to roll back before rpcd does, in seconds.
+const SETTLE_S: u64 = 10;
+
 /// A file that rpcd cannot read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Broken {
@@ -192,8 +195,9 @@ impl Uci {
         Ok(())
     }
 
-    /// Applies the staged edits. rpcd rolls them back after `seconds`.
+    /// Applies the staged edits. rpcd rolls them back if `settle` has not done so in time.
     pub(crate) async fn apply(&self, seconds: u64) -> Result<(), BusError> {
+        let seconds = seconds + SETTLE_S;
         let args = map([("rollback", json!(true)), ("timeout", json!(seconds))]);
         self.call("apply", args).await.map(|_| ())
     }
@@ -202,9 +206,9 @@ impl Uci {
         self.call("confirm", Map::new()).await.map(|_| ())
     }
 
-    /// Rolls back the applied edits. Succeeds if rpcd has already rolled back.
-    pub(crate) async fn roll_back(&self) -> Result<(), BusError> {
-        match self.call("rollback", Map::new()).await {
+    /// Ends rpcd's wait by `confirm` or `rollback`. Succeeds if rpcd does not wait.
+    pub(crate) async fn end(&self, method: &str) -> Result<(), BusError> {
+        match self.call(method, Map::new()).await {
             Ok(_) => Ok(()),
             Err(error) => match error.status() {
                 Status::NoData | Status::PermissionDenied | Status::NotFound => Ok(()),

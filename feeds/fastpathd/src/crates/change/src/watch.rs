@@ -12,8 +12,6 @@ use crate::record::{Pending, State};
 use crate::store::{Store, StoreError};
 use crate::transaction::Changes;
 
-/// Delay that gives precedence to rpcd's own timer.
-const SETTLE_DELAY: Duration = Duration::from_millis(500);
 /// Number of retries with the short interval. Later retries have the long interval, because a disk
 /// may be full for days.
 const SHORT_RETRIES: u32 = 120;
@@ -33,7 +31,6 @@ pub fn settle(_: &[String]) -> ExitCode {
         // Check every second whether the change was confirmed.
         std::thread::sleep(left.min(Duration::from_secs(1)));
     }
-    std::thread::sleep(SETTLE_DELAY);
     let Ok(runtime) = tokio::runtime::Builder::new_current_thread().enable_all().build() else {
         return ExitCode::FAILURE;
     };
@@ -84,7 +81,7 @@ pub(crate) fn roll_back_at_boot(store: &Store) -> Result<(), StoreError> {
         log::say(&error.to_string());
     }
     let Some(pending) = store.pending()? else { return Ok(()) };
-    store.restore(&pending, None)?;
+    store.roll_back(&pending, None)?;
     end(store, pending, "power-cut")
 }
 
@@ -92,7 +89,7 @@ pub(crate) fn roll_back_before_upgrade(store: &Store) -> Result<(), StoreError> 
     let _lock = store.lock_or_busy()?;
     let Some(pending) = store.pending()? else { return Ok(()) };
     let running = store.running()?.filter(|running| running.id == pending.head.id);
-    store.restore(&pending, running.as_ref().map(|running| &running.applied))?;
+    store.roll_back(&pending, running.as_ref().map(|running| &running.applied))?;
     // rpcd may have restored the files without flushing them.
     store.flush_configs(pending.files.keys().map(String::as_str))?;
     end(store, pending, "not confirmed before an upgrade or a removal")

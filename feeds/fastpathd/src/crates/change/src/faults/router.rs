@@ -49,6 +49,8 @@ pub(super) struct Router {
     pub(super) fault: Cell<Fault>,
     pub(super) steps: Cell<usize>,
     locked: Rc<Cell<bool>>,
+    /// The file at the last `config.change` event.
+    pub(super) told: RefCell<Option<String>>,
     staged: RefCell<BTreeMap<String, Vec<Value>>>,
     /// Session of the applied change, and the file before the change.
     pub(super) applied: RefCell<Option<(String, Vec<u8>)>>,
@@ -74,6 +76,7 @@ impl Router {
             fault: Cell::new(fault),
             steps: Cell::default(),
             locked: Rc::default(),
+            told: RefCell::default(),
             staged: RefCell::default(),
             applied: RefCell::default(),
             made: Cell::default(),
@@ -92,6 +95,12 @@ impl Router {
 
     pub(super) fn file(&self) -> String {
         String::from_utf8(self.medium.borrow().read(Path::new(CONFIG)).unwrap()).unwrap()
+    }
+
+    /// Edits the file like a shell.
+    pub(super) fn edit(&self, name: &str) {
+        let text = OLD.replace("gateway", name);
+        self.medium.borrow_mut().overwrite(Path::new(CONFIG), text.as_bytes()).unwrap();
     }
 
     fn is_off(&self) -> bool {
@@ -191,6 +200,7 @@ impl Router {
                     self.rpcd(|medium| medium.rename(new, config))?;
                 }
                 *self.applied.borrow_mut() = Some((session.to_owned(), before));
+                *self.told.borrow_mut() = Some(self.file());
                 Ok(Map::new())
             }
             "confirm" | "rollback" => {
@@ -198,6 +208,7 @@ impl Router {
                 let (_, before) = applied.ok_or(Status::NoData)?;
                 if method == "rollback" {
                     self.copy_back(&before)?;
+                    *self.told.borrow_mut() = Some(self.file());
                 }
                 Ok(Map::new())
             }
@@ -222,7 +233,11 @@ impl Router {
                 self.staged.borrow_mut().insert(id.clone(), Vec::new());
                 Ok(map([(SESSION, json!(id))]))
             }
-            ("session", "grant") | ("service", "event") => Ok(Map::new()),
+            ("session", "grant") => Ok(Map::new()),
+            ("service", "event") => {
+                *self.told.borrow_mut() = Some(self.file());
+                Ok(Map::new())
+            }
             ("session", "destroy") => {
                 self.staged.borrow_mut().remove(args[SESSION].as_str().unwrap_or_default());
                 Ok(Map::new())

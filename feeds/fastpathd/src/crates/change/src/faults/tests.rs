@@ -6,8 +6,8 @@ use std::collections::BTreeSet;
 use std::rc::Rc;
 
 use super::router::{
-    Fault, OLD, Router, apply, confirm, expire_unconfirmed, is_changed, refusal_to_open, state,
-    steps,
+    Fault, OLD, Router, apply, confirm, expire, expire_unconfirmed, is_changed, refusal_to_open,
+    revert, state, steps,
 };
 use crate::record::State;
 use crate::watch::{roll_back_at_boot, roll_back_before_upgrade};
@@ -101,6 +101,62 @@ fn a_second_power_cut_at_boot_does_not_lose_the_old_configuration() {
     }
     router.boot();
     assert_eq!((router.file().as_str(), state(&router)), (OLD, Some(State::PowerCut)));
+}
+
+// A service that reloads meanwhile, such as fw4, would read half of a file.
+#[test]
+fn no_step_of_a_rollback_leaves_an_incomplete_file() {
+    for reverts in [true, false] {
+        let end = |router: &Rc<Router>| if reverts { revert(router, 1) } else { expire(router) };
+        let changed = || {
+            let router = Router::new(Fault::None);
+            apply(&router, "changed").unwrap();
+            router
+        };
+        let whole = changed();
+        let applied = whole.steps.get();
+        end(&whole).unwrap();
+        assert!(!is_changed(&whole) && whole.applied.borrow().is_none());
+        for at in applied + 1..=whole.steps.get() {
+            let router = changed();
+            let reader = router.clone();
+            // Fails on any other content.
+            let read = move || {
+                is_changed(&reader);
+            };
+            *router.interruption.borrow_mut() = Some((at, Box::new(read)));
+            end(&router).unwrap();
+            assert!(router.interruption.borrow().is_none(), "step {at} is reached");
+        }
+    }
+}
+
+#[test]
+fn a_rollback_also_removes_edits_made_since_the_change() {
+    let router = Router::new(Fault::None);
+    apply(&router, "changed").unwrap();
+    router.edit("later");
+    revert(&router, 1).unwrap();
+    assert_eq!((router.file().as_str(), state(&router)), (OLD, Some(State::Reverted)));
+}
+
+// A service that was not told of the old file would keep the configuration of the change.
+#[test]
+fn an_interrupted_rollback_is_resumed_and_reloads_the_services() {
+    let (applied, _) = steps();
+    for at in applied + 1.. {
+        let router = Router::new(Fault::PowerCut(at));
+        apply(&router, "changed").unwrap();
+        // Only the process ends: rpcd and the records of this boot stay.
+        let done = revert(&router, 1).is_ok();
+        expire_unconfirmed(&router);
+        assert!(!is_changed(&router) && router.store().pending().unwrap().is_none(), "{at}");
+        assert_eq!(router.told.borrow().as_deref(), Some(OLD), "{at}");
+        assert!(router.applied.borrow().is_none(), "{at}: rpcd waits no longer");
+        if done {
+            break;
+        }
+    }
 }
 
 #[test]

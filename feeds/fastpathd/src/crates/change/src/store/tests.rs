@@ -180,7 +180,7 @@ fn a_stale_change_of_another_system_does_not_replace_later_edits() {
     let pending = store.pending().unwrap().unwrap();
     let edited = text("network", &pending, true) + "\nconfig interface 'later'\n";
     store.set_config("network", edited.as_bytes()).unwrap();
-    assert!(store.restore(&pending, None).unwrap().is_empty());
+    assert_eq!(store.restore(&pending, None).unwrap(), ["network"]);
     crate::watch::roll_back_at_boot(&store).unwrap();
     assert_eq!(store.config("network").unwrap().unwrap(), edited.as_bytes());
     assert!(store.pending().unwrap().is_none(), "it is dropped");
@@ -192,7 +192,7 @@ fn a_damaged_file_is_also_replaced_on_another_system() {
     let pending = store.pending().unwrap().unwrap();
     for damaged in ["", "config interface 'x\n", "\u{0}\u{0}"] {
         store.set_config("network", damaged.as_bytes()).unwrap();
-        assert_eq!(store.restore(&pending, None).unwrap(), ["network"], "{damaged:?}");
+        assert!(store.restore(&pending, None).unwrap().is_empty(), "{damaged:?}");
     }
 }
 
@@ -237,17 +237,15 @@ fn a_rollback_keeps_later_edits_of_a_file() {
     let store = Store::below(&folder.0);
     let applied = BTreeMap::from([("network".to_owned(), FileText(b"config new\n".to_vec()))]);
     store.set_config("network", b"config elsewhere\n").unwrap();
-    let restored = store.restore(&pending(1), Some(&applied)).unwrap();
-    assert!(restored.is_empty());
+    assert_eq!(store.restore(&pending(1), Some(&applied)).unwrap(), ["network"]);
     assert_eq!(store.config("network").unwrap().unwrap(), b"config elsewhere\n");
     store.set_config("network", b"config new\n").unwrap();
-    let restored = store.restore(&pending(1), Some(&applied)).unwrap();
-    assert_eq!(restored, ["network"]);
+    assert!(store.restore(&pending(1), Some(&applied)).unwrap().is_empty());
     assert_eq!(store.config("network").unwrap().unwrap(), b"config x\n");
     // A full disk truncates the old text.
     for text in ["", "config"] {
         store.set_config("network", text.as_bytes()).unwrap();
-        assert_eq!(store.restore(&pending(1), Some(&applied)).unwrap(), ["network"]);
+        assert!(store.restore(&pending(1), Some(&applied)).unwrap().is_empty());
         assert_eq!(store.config("network").unwrap().unwrap(), b"config x\n");
     }
 }
