@@ -76,3 +76,7 @@ config cpu 'cpu'
     gw 'cp /run/e2e/config /etc/config/fastpath; /etc/init.d/fastpathd reload'
     soon 5 healthy
 }
+
+test_the_steering_hook_reads_the_router_s_options() {
+    same "what it prints" "$(gw 'sh /usr/libexec/fastpath/packet-steering.sh 0 2>&1')" ""
+}
