@@ -101,8 +101,9 @@ usage: fastpathctl [--json] [--socket PATH] COMMAND
   exports                collectors of flow records and events, numbers sent and lost
 
 WHO: a MAC, the name of one device, or for pause and resume @GROUP
-FILTER: --path P  --reason R  --inspection I  --proto P  --vlan N  --zone Z  --host ADDRESS
-        --family 4|6  --text TEXT  --sort COLUMN  --ascending  --limit N  --offset N
+FILTER: --path P  --reason R  --inspection I  --proto P  --vlan N  --zone Z  --device D
+        --host ADDRESS  --family 4|6  --text TEXT  --sort COLUMN  --ascending
+        --limit N  --offset N
 alerts: --text TEXT  --action allowed|blocked  --severity N  --address A  --sid N
         --flow ID  --since ID  --limit N
 ";
@@ -168,7 +169,7 @@ impl Seen {
                 }
                 return Ok(());
             }
-            "sort" | "zone" | "host" | "text" | "action" | "address" => {
+            "sort" | "zone" | "device" | "host" | "text" | "action" | "address" => {
                 parser.value()?.string()?.into()
             }
             _ => return Err(lexopt::Error::UnexpectedOption(format!("--{name}")).into()),

@@ -99,12 +99,13 @@ impl Matcher {
     }
 }
 
-/// Returns the sides that match both VLAN and zone of the filter.
+/// Returns the sides that match VLAN, zone and device of the filter.
 fn sides(filter: &Filter, table: &FlowTable) -> Option<Marks> {
-    let wanted = filter.vlan.is_some() || filter.zone.is_some();
+    let wanted = filter.vlan.is_some() || filter.zone.is_some() || filter.device.is_some();
     let holds = |side: &Side| {
         filter.vlan.is_none_or(|vlan| vlan == side.vlan)
             && filter.zone.as_deref().is_none_or(|zone| zone == &*side.zone)
+            && filter.device.as_deref().is_none_or(|device| device == &*side.device)
     };
     wanted.then(|| Marks::new(table.sides(), holds))
 }

@@ -75,6 +75,8 @@ pub struct Filter {
     pub protos: Vec<u8>,
     pub vlan: Option<u16>,
     pub zone: Option<String>,
+    /// Layer 3 device of either side.
+    pub device: Option<String>,
     /// One of them is any of the four addresses of the flow.
     pub hosts: Vec<IpAddr>,
     /// True for IPv6, false for IPv4.
@@ -94,6 +96,7 @@ impl Filter {
             "proto",
             "vlan",
             "zone",
+            "device",
             "host",
             "family",
             "forwarded",
@@ -106,6 +109,7 @@ impl Filter {
             protos: object.words("proto", crate::proto::number, "a protocol")?,
             vlan: object.integer("vlan", 0, 4095)?,
             zone: object.text("zone", MAX_TEXT)?.map(str::to_owned),
+            device: object.text("device", MAX_TEXT)?.map(str::to_owned),
             hosts: object.word("host", addresses, "an address")?.unwrap_or_default(),
             ipv6: object.integer::<u8>("family", 4, 6)?.map_or(
                 Ok(None),

@@ -113,6 +113,9 @@ fn filters_by_each_condition() {
     assert_eq!(found(&json!({ "vlan": 20 })), [2, 6]);
     assert_eq!(found(&json!({ "zone": "guest" })), [2, 6]);
     assert_eq!(found(&json!({ "zone": "gue" })), [0_u64; 0]);
+    assert_eq!(found(&json!({ "device": "pppoe-wan" })), [1, 2, 3, 4, 5]);
+    assert_eq!(found(&json!({ "device": "pppoe" })), [0_u64; 0]);
+    assert_eq!(found(&json!({ "device": "br-lan.20", "vlan": 10 })), [0_u64; 0], "one side");
     assert_eq!(found(&json!({ "host": "100.64.0.1" })), [1, 2], "before or after NAT");
     assert_eq!(found(&json!({ "host": "::ffff:100.64.0.1" })), [1, 2], "mapped to IPv6");
     let either = "192.0.2.77,100.64.0.1";
