@@ -53,7 +53,8 @@ options:
         description: File of the section.
         type: str
         required: true
-        choices: [dhcp, fastpath, firewall, network, rpcd, sqm, suricata, system, wireless]
+        choices:
+          [dhcp, fastpath, firewall, igmpproxy, mwan3, network, rpcd, sqm, suricata, system, wireless]
       type:
         description: Type of the section.
         type: str
@@ -180,6 +181,8 @@ CONFIGS = [
     "dhcp",
     "fastpath",
     "firewall",
+    "igmpproxy",
+    "mwan3",
     "network",
     "rpcd",
     "sqm",

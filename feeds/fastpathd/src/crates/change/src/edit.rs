@@ -9,8 +9,11 @@ use serde_json::{Value, json};
 use crate::secret::{MASK, has_mask};
 use ::uci::{Options, Package, Setting};
 
-pub const CONFIGS: &[&str] =
-    &["dhcp", "fastpath", "firewall", "network", "rpcd", "sqm", "suricata", "system", "wireless"];
+#[rustfmt::skip]
+pub const CONFIGS: &[&str] = &[
+    "dhcp", "fastpath", "firewall", "igmpproxy", "mwan3", "network", "rpcd", "sqm", "suricata",
+    "system", "wireless",
+];
 pub(crate) const MAX_EDITS: usize = 512;
 /// Maximum number of options in an edit, entries in a list, and sections in an order.
 const MAX_ENTRIES: usize = 1024;

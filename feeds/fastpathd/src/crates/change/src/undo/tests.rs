@@ -29,6 +29,109 @@ fn undoes_each_kind_of_edit() {
     assert!(same(&undone(&draft, &draft.after), &draft.before));
 }
 
+/// Files that the page's network screens edit, besides those of [`lab`].
+const SCREENS: &[(&str, &str)] = &[
+    (
+        "dhcp",
+        "
+config dnsmasq 'dns'
+    option domain 'lan'
+config dhcp 'lan'
+    option dhcpv6 'server'
+",
+    ),
+    (
+        "igmpproxy",
+        "
+config phyint 'up'
+    option network 'lan'
+    list altnet '192.0.2.0/24'
+",
+    ),
+    (
+        "mwan3",
+        "
+config interface 'wan'
+    option enabled '0'
+config member 'wan_m1'
+    option interface 'wan'
+config rule 'default_rule_v4'
+    option use_policy 'balanced'
+",
+    ),
+];
+
+/// Returns the edit of a section, or one that adds a named or an anonymous section.
+fn edit(op: &str, config: &str, [kind, section]: [&str; 2], values: Value) -> Value {
+    let name = if op == "new" { "id" } else { "section" };
+    let op = if op == "new" { "add" } else { op };
+    let mut edit = json!({"config": config, "op": op, name: section, "values": values});
+    if op == "add" {
+        edit["type"] = json!(kind);
+    }
+    edit
+}
+
+fn network_edits() -> Vec<Value> {
+    let name = |config, option, value| named(&lab(), config, option, value).name.clone();
+    let (bridge, vlan) = (name("network", "name", "br-lan"), name("network", "vlan", "10"));
+    let zone = name("firewall", "name", "wan");
+    let set = |config, section, values| edit("set", config, ["", section], values);
+    let add = |config, kind: [&str; 2], values| edit("add", config, kind, values);
+    let new =
+        |config, kind: &str, values| edit("new", config, [kind, &kind.replace('-', "_")], values);
+    let iptv = json!({"name": "br-iptv", "type": "bridge", "ports": ["wan.40", "lan3"]});
+    let members = json!({"device": "br-iptv", "vlan": "40", "ports": ["wan.40:u*", "lan3:u*"]});
+    let second = json!({"device": "lan2", "proto": "dhcp", "metric": "20"});
+    vec![
+        json!([set("dhcp", "lan", json!({"start": "60", "limit": "20", "leasetime": "1h"}))]),
+        json!([add("dhcp", ["dhcp", "iot"], json!({"interface": "iot", "ra": "server"}))]),
+        json!([set("dhcp", "lan", json!({"ra": "relay", "dhcpv6": null, "dns": ["fd00::1"]}))]),
+        json!([set("network", "iot", json!({"ip6assign": "64"}))]),
+        json!([new("dhcp", "host", json!({"mac": ["02:00:00:00:00:01"], "ip": "10.10.10.7"}))]),
+        json!([new("dhcp", "domain", json!({"name": "nas.lan", "ip": "10.10.10.5"}))]),
+        json!([set("dhcp", "dns", json!({"server": ["9.9.9.9"], "domain": null}))]),
+        json!([
+            set("network", &bridge, json!({"ports": ["lan1", "lan2"]})),
+            set("network", &vlan, json!({"ports": ["lan1:u*"]})),
+            new("network", "device", iptv),
+            new("network", "bridge-vlan", members),
+            add("network", ["interface", "iptv"], json!({"device": "br-iptv.40"})),
+        ]),
+        json!([set("igmpproxy", "up", json!({"network": "wan", "altnet": ["10.0.0.0/8"]}))]),
+        json!([
+            set("network", "wan", json!({"metric": "10"})),
+            add("network", ["interface", "wan2"], second),
+            set("firewall", &zone, json!({"network": ["wan", "wan6", "wan2"]})),
+            set("mwan3", "wan", json!({"enabled": "1"})),
+            add("mwan3", ["interface", "wan2"], json!({"enabled": "1"})),
+            add("mwan3", ["member", "wan2_m2"], json!({"interface": "wan2", "metric": "2"})),
+            add("mwan3", ["policy", "failover"], json!({"use_member": ["wan_m1", "wan2_m2"]})),
+            set("mwan3", "default_rule_v4", json!({"use_policy": "failover"})),
+        ]),
+    ]
+}
+
+#[test]
+fn undoes_each_edit_of_the_network_screens() {
+    let mut before = lab();
+    before.extend(crate::sample::packages(SCREENS));
+    let mut drafts: Vec<Draft> = Vec::new();
+    for (number, list) in network_edits().into_iter().enumerate() {
+        let edits = crate::sample::edits(list.clone());
+        let alone = Draft::new(before.clone(), &edits).unwrap();
+        assert!(!same(&alone.after, &before), "{list}");
+        assert!(same(&undone(&alone, &alone.after), &before), "{list}");
+        let now = drafts.first().map_or(&before, |of| &of.after).clone();
+        let mut next = Draft::new(now, &edits).unwrap();
+        next.name_added(|index| format!("cfg{number}_{index}"));
+        drafts.insert(0, next);
+    }
+    let current = drafts[0].after.clone();
+    let edits = all_undone(&drafts, &current).unwrap();
+    assert!(same(&Draft::new(current, &edits).unwrap().after, &before));
+}
+
 #[test]
 fn undo_keeps_later_changes_of_other_values() {
     let draft = draft(json!([{"config": "network", "op": "delete", "section": "lan"}]));

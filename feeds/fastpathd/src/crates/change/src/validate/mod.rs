@@ -11,6 +11,7 @@ mod files;
 mod firewall;
 mod fw4;
 mod interface;
+mod lines;
 mod messages;
 mod network;
 mod system;
@@ -96,7 +97,7 @@ fn examine(packages: &Packages, validators: &Validators) -> Vec<Problem> {
             common::values(&mut report, section);
         }
     }
-    let judges: [Judge; 7] = [
+    let judges: [Judge; 9] = [
         ("network", network::judge),
         ("network", interface::judge),
         ("firewall", firewall::judge),
@@ -104,6 +105,8 @@ fn examine(packages: &Packages, validators: &Validators) -> Vec<Problem> {
         ("system", system::judge),
         ("rpcd", system::judge_logins),
         ("wireless", wireless::judge),
+        ("mwan3", lines::judge_mwan3),
+        ("igmpproxy", lines::judge_igmpproxy),
     ];
     for (config, judge) in judges {
         if packages.contains_key(config) {

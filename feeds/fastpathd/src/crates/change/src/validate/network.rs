@@ -62,9 +62,11 @@ fn names(report: &mut Report<'_>, devices: &[&Section]) {
     }
 }
 
-/// Checks that each device is a port of one bridge only.
+/// Checks that each device is a port of one bridge only, and not the device of an interface, which
+/// would receive nothing.
 fn ports(report: &mut Report<'_>, devices: &[&Section]) {
     let mut owners: BTreeMap<&str, &str> = BTreeMap::new();
+    let interfaces = report.of("interface");
     for device in devices.iter().filter(|device| device.text("type") == Some("bridge")) {
         let bridge = device.text("name").unwrap_or_default();
         for port in device.words("ports") {
@@ -79,6 +81,11 @@ fn ports(report: &mut Report<'_>, devices: &[&Section]) {
                     &[("port", port), ("other", other)],
                     &text,
                 );
+            }
+            if let Some(user) = interfaces.iter().find(|of| of.text("device") == Some(port)) {
+                let text = format!("'{port}' is the device of interface '{}'", user.name);
+                let params = [("port", port), ("interface", &*user.name)];
+                report.note(device, "ports", "port-used", &params, &text);
             }
         }
     }

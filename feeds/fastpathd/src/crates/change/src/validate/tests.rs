@@ -394,6 +394,7 @@ fn reports_leases_with_the_same_address_or_mac() {
 }
 
 mod firewall;
+mod lines;
 
 mod generated {
     use proptest::prelude::*;
