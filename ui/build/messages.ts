@@ -27,7 +27,7 @@ export const sentByRouter: Readonly<Record<string, string>> = {
 };
 
 /** Parts of screens that wait for the second script. */
-const ofScreens = ['devices'];
+const ofScreens = ['devices', 'network', 'wan'];
 
 const isLate = (part: string): boolean =>
   Object.hasOwn(sentByRouter, part) || ofScreens.includes(part);
