@@ -167,6 +167,44 @@ test('a pool, a reservation, a name and DNS servers reach the client', async ({
   await lab.verb('h30_port', 'off');
 });
 
+// The provider's VLAN 40 sends to a group; h11 is the box at lan3, and h10 joins the group, too.
+test('IPTV reaches the port of the box only, and its removal restores the port', async ({
+  page,
+  router,
+  lab,
+}) => {
+  const file = () => router.run("sed '/^$/d' /etc/config/network");
+  const before = await file();
+  await lab.verb('television');
+  await openSetup(page, 'network');
+  const form = page.getByRole('form', { name: 'Television (IPTV)' });
+  await form.getByLabel('Provider’s VLAN').fill('35');
+  await form.getByRole('button', { name: 'Bridge VLAN' }).click();
+  await expect(form.getByText('The line already uses this VLAN.')).toBeVisible();
+  await form.getByLabel('Provider’s VLAN').fill('40');
+  await form.getByLabel('Port of the box').selectOption('lan3');
+  await form.getByRole('button', { name: 'Bridge VLAN' }).click();
+  await expect(cell(page, 'lan3', 40)).toHaveAttribute('data-member', 'u*');
+  await expect(cell(page, 'wan.40', 40)).toHaveAttribute('data-member', 'u*');
+  expect(await violations(page)).toEqual([]);
+  await openReview(page);
+  await apply(page);
+  await waitConfirmed(page);
+  await page.getByRole('button', { name: 'Dismiss' }).click();
+  await lab.verb('soon', '30', 'receives', 'h11', '20000');
+  expect(await lab.verb('received_by', 'h10')).toBe('0\n');
+  expect(await router.run('cat /sys/class/net/pppoe-wan/carrier')).toBe('1\n');
+
+  await page.locator('[data-iptv="40"]').getByRole('button', { name: 'Remove' }).click();
+  await expect(cell(page, 'lan3', 10)).toHaveAttribute('data-member', 'u*');
+  await openReview(page);
+  await apply(page);
+  await waitConfirmed(page);
+  await expect.poll(() => router.run('bridge vlan show dev lan3')).toMatch(/10 PVID Egress/);
+  expect(await file()).toBe(before);
+  await lab.verb('television_off');
+});
+
 test('a viewer sees the matrix without controls', async ({ page }) => {
   await openSetup(page, 'network', 'viewer');
   await expect(cell(page, 'lan1', 10)).toHaveCount(0);

@@ -5,7 +5,7 @@ TESTS=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 VM=$TESTS/vm
 # shellcheck source=e2e/lab/verbs.sh
 . "$TESTS/../lab/verbs.sh"
-for part in pace expect gateway traffic crowd web ips archives; do
+for part in pace expect gateway traffic crowd web ips archives iptv; do
     # shellcheck source=/dev/null
     . "$VM/lib/$part.sh"
 done

@@ -22,6 +22,8 @@ export class Draft {
   files = $state.raw<Files>({});
   /** Files that the router cannot parse; they have no sections here. */
   broken = $state.raw<readonly Broken[]>([]);
+  /** Files that the router does not have. */
+  missing = $state.raw<readonly string[]>([]);
   /** Problems of the last review, without those of options edited later. */
   problems = $state.raw<readonly Problem[]>([]);
   private was = $state.raw<Readonly<Record<string, ReadonlyMap<string, string>>>>({});
@@ -66,6 +68,11 @@ export class Draft {
     const broken = (reply['broken'] ?? []) as readonly Broken[];
     const known = this.broken.filter(({ config }) => !read.includes(config));
     this.broken = [...known, ...broken.filter(({ config }) => read.includes(config))];
+    const unread = [...Object.keys(all), ...this.broken.map(({ config }) => config)];
+    this.missing = [
+      ...this.missing.filter((each) => !read.includes(each)),
+      ...read.filter((each) => !unread.includes(each)),
+    ];
     this.before = { ...this.before, ...fresh };
     this.files = { ...this.files, ...fresh };
     this.was = { ...this.was, ...Object.fromEntries(read.map((each) => [each, new Map()])) };
