@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import type { Page } from '@playwright/test';
+import { violations } from './axe';
 import { apply, openReview, openSetup, waitConfirmed } from './change';
 import { core, expect, test } from './fixture';
+import { hosts } from './lab';
 
 /** Timeout until a session is up, rejected or down on an emulated gateway. */
 const DIAL_MS = 180_000;
@@ -95,4 +97,59 @@ test('baby jumbo frames raise the MTU of port, VLAN and session', async ({ page,
     .poll(() => router.run('cat /sys/class/net/pppoe-wan/mtu || true'), { timeout: DIAL_MS })
     .toBe('1500\n');
   await lab.verb('wait_for', '20', 'h10', 'ping -M do -s 1472 -c 1 -W 2 203.0.113.1');
+});
+
+// The lab has no mwan3: the page edits its file, and shows the state of netifd.
+test('a second WAN and mwan3 are one draft, which undo takes back', async ({
+  page,
+  router,
+  lan,
+}) => {
+  const text = `config interface 'wan'\n\toption enabled '0'\n\tlist track_ip '203.0.113.1'\n\n${[
+    `config policy 'balanced'\n\tlist use_member 'wan_m1'\n`,
+    `config member 'wan_m1'\n\toption interface 'wan'\n\toption metric '1'\n\toption weight '1'\n`,
+    `config rule 'default_rule_v4'\n\toption dest_ip '0.0.0.0/0'\n\toption use_policy 'balanced'\n`,
+  ].join('\n')}`;
+  await router.run(`cat >/etc/config/mwan3 <<'END'\n${text}END\n`);
+  try {
+    // rpcd moves a list that it replaces to the end of its section.
+    const files = () => router.run("cd /etc/config; sed '/^$/d' network firewall mwan3 | sort");
+    const before = await files();
+    await lan.download(hosts.isp);
+    await openSetup(page, 'wan');
+    const lines = page.getByRole('region', { name: 'Internet connections' });
+    await lines.getByRole('button', { name: 'Add a connection' }).click();
+    await lines.getByLabel('Port').selectOption('wan');
+    await lines.getByLabel('VLAN').fill('35');
+    await lines.getByRole('button', { name: 'Add connection' }).click();
+    await expect(lines.getByLabel('Port')).toHaveAttribute('aria-invalid', 'true');
+    await lines.getByLabel('VLAN').fill('50');
+    await lines.getByRole('button', { name: 'Add connection' }).click();
+    const row = (name: string) => page.locator(`[data-line-of="${name}"]`);
+    await expect(row('wan2')).toContainText('20');
+    await expect(row('wan')).toContainText(/Connected.*default route.*\d+, \d+ on the fast path/s);
+    await lines.getByRole('button', { name: 'Prepare mwan3' }).click();
+    expect(await violations(page)).toEqual([]);
+    await openReview(page);
+    await apply(page);
+    await waitConfirmed(page);
+    await expect(row('wan2')).toContainText('standby');
+    expect(await router.run('ip -br link show wan.50')).toContain('wan.50@wan');
+    const mwan3 = await router.run('cat /etc/config/mwan3');
+    expect(mwan3).toMatch(/config interface 'wan2'\n\toption enabled '1'/);
+    expect(mwan3).toMatch(/'failover'[^]*list use_member 'wan_m1'\n\tlist use_member 'wan2_m2'/);
+    expect(mwan3).toMatch(/'default_rule_v4'[^]*option use_policy 'failover'/);
+
+    await page.getByRole('button', { name: 'Dismiss' }).click();
+    await page.goto('#/system');
+    const last = page.locator('details[data-change]').first();
+    await last.locator('> summary').click();
+    await last.getByRole('button', { name: 'Undo this change' }).click();
+    await openReview(page);
+    await apply(page);
+    await waitConfirmed(page);
+    expect(await files()).toBe(before);
+  } finally {
+    await router.run('rm -f /etc/config/mwan3');
+  }
 });
