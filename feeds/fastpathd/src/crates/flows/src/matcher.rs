@@ -13,6 +13,7 @@ use crate::proto;
 use crate::query::Filter;
 use crate::table::FlowTable;
 use crate::text::Numbers;
+use crate::time::{Millis, Now};
 
 /// One boolean per interned value; false for number 0.
 #[derive(Debug)]
@@ -44,6 +45,8 @@ pub(crate) struct Matcher {
     hosts: Vec<IpAddr>,
     ipv6: Option<bool>,
     forwarded: Option<bool>,
+    /// Monotonic times of a period: the flow had traffic since its start and began before its end.
+    period: (Millis, Millis),
     words: Vec<Word>,
     rules: Rules,
 }
@@ -57,7 +60,7 @@ struct Word {
 }
 
 impl Matcher {
-    pub(crate) fn new(filter: &Filter, table: &FlowTable) -> Self {
+    pub(crate) fn new(filter: &Filter, table: &FlowTable, now: Now) -> Self {
         let bits = |bits: Vec<u32>| {
             let any = !bits.is_empty();
             any.then(|| bits.into_iter().fold(0, |all, bit| all | 1_u64 << bit))
@@ -78,6 +81,10 @@ impl Matcher {
             hosts: filter.hosts.clone(),
             ipv6: filter.ipv6,
             forwarded: filter.forwarded,
+            period: (
+                filter.from_ms.map_or(Millis::MIN, |ms| now.millis_of(ms)),
+                filter.to_ms.map_or(Millis::MAX, |ms| now.millis_of(ms)),
+            ),
             words,
             rules: *table.rules_in_force(),
         }
@@ -92,6 +99,8 @@ impl Matcher {
             && self.protos.is_none_or(|protos| protos[usize::from(flow.orig.proto)])
             && self.ipv6.is_none_or(|ipv6| ipv6 == flow.orig.src.is_ipv6())
             && self.forwarded.is_none_or(|it| it != reason.is_some_and(Reason::local))
+            && flow.active >= self.period.0
+            && flow.born < self.period.1
             && self.sides.as_ref().is_none_or(|s| s.has(flow.initiator) || s.has(flow.responder))
             && (self.hosts.is_empty()
                 || flow.addresses().iter().any(|each| self.hosts.contains(each)))

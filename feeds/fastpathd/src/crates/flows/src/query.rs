@@ -83,6 +83,10 @@ pub struct Filter {
     pub ipv6: Option<bool>,
     /// True for forwarded flows, false for local flows ([`Reason::local`]).
     pub forwarded: Option<bool>,
+    /// Start of a period in which the flow had traffic, Unix ms.
+    pub from_ms: Option<u64>,
+    /// End of the period, before which the flow began.
+    pub to_ms: Option<u64>,
 }
 
 impl Filter {
@@ -100,6 +104,8 @@ impl Filter {
             "host",
             "family",
             "forwarded",
+            "from_ms",
+            "to_ms",
         ])?;
         Ok(Self {
             text: object.text("text", MAX_TEXT)?.unwrap_or_default().to_lowercase(),
@@ -120,6 +126,8 @@ impl Filter {
                 },
             )?,
             forwarded: object.bool("forwarded")?,
+            from_ms: object.integer("from_ms", 0, u64::MAX)?,
+            to_ms: object.integer("to_ms", 0, u64::MAX)?,
         })
     }
 }

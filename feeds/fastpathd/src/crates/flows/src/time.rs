@@ -36,6 +36,12 @@ impl Now {
         Millis::try_from(self.mono.as_millis()).unwrap_or(Millis::MAX)
     }
 
+    /// Returns the monotonic time of a Unix time by the current clock.
+    pub(crate) fn millis_of(self, unix_ms: u64) -> Millis {
+        let signed = |ms: u64| i64::try_from(ms).unwrap_or(i64::MAX);
+        self.millis().saturating_add(signed(unix_ms).saturating_sub(signed(self.unix_ms)))
+    }
+
     pub(crate) fn unix_ms_of(self, at: Millis) -> u64 {
         self.unix_ms.saturating_add_signed(at.saturating_sub(self.millis()))
     }

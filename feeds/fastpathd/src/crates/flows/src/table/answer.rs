@@ -26,7 +26,7 @@ impl FlowTable {
 
     fn page(&self, query: &FlowsQuery, now: Now) -> Result<FlowPage<'_>, QueryError> {
         let keys = Keys::new(query.sort, self, now).ok_or_else(|| conflict(query))?;
-        let filter = Matcher::new(&query.filter, self);
+        let filter = Matcher::new(&query.filter, self, now);
         let turn = if query.desc { u128::MAX } else { 0 };
         let mut window = Window::new(query.offset, query.limit, SPARE);
         for (position, flow) in (0_u32..).zip(&self.flows) {
@@ -44,7 +44,7 @@ impl FlowTable {
 
     fn groups(&self, query: &FlowsQuery, now: Now) -> Result<FlowPage<'_>, QueryError> {
         let compare = groups::comparison(query.sort).ok_or_else(|| conflict(query))?;
-        let filter = Matcher::new(&query.filter, self);
+        let filter = Matcher::new(&query.filter, self, now);
         let mut sums = Sums::new(self, query.group);
         self.flows.iter().filter(|flow| filter.matches(flow)).for_each(|flow| sums.add(flow));
         let mut list = sums.into_list();

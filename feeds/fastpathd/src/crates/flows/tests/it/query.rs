@@ -320,3 +320,25 @@ fn an_empty_request_is_the_default() {
     assert!(matches!(none, Err(QueryError::Bad { .. })), "{none:?}");
     assert!(TopQuery::parse(&json!({ "limit": 101 })).is_err());
 }
+
+#[test]
+fn a_period_holds_flows_with_traffic_in_it() {
+    let mut table = watching();
+    let old = entry(1, tuple(UDP, "10.10.0.3", 5353, "9.9.9.9", 53));
+    let busy = entry(2, tuple(TCP, "10.10.0.2", 40_001, "192.0.2.80", 443));
+    let new = entry(3, tuple(TCP, "10.10.0.2", 40_002, "192.0.2.80", 443));
+    dump(&mut table, 10.0, &[counted(old, 1, 1), counted(busy, 1, 1)]);
+    dump(&mut table, 50.0, &[counted(old, 1, 1), counted(busy, 9, 9), counted(new, 1, 1)]);
+    let within = |from: u64, to: u64| {
+        let unix = at(50.0).unix_ms - 50_000;
+        let filter = json!({ "from_ms": unix + from * 1000, "to_ms": unix + to * 1000 });
+        let query = json!({ "filter": filter, "sort": "id", "desc": false });
+        rows(&table, 50.0, &query).iter().map(|row| row["id"].as_u64().unwrap()).collect::<Vec<_>>()
+    };
+    assert_eq!(within(0, 60), [1, 2, 3]);
+    assert_eq!(within(0, 10), [] as [u64; 0], "before all");
+    assert_eq!(within(5, 20), [1, 2], "before the last began");
+    assert_eq!(within(20, 40), [2], "the first was idle by then");
+    assert_eq!(within(40, 60), [2, 3]);
+    assert_eq!(within(51, 60), [] as [u64; 0], "after the last traffic");
+}

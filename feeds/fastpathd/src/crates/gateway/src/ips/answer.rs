@@ -310,7 +310,7 @@ pub(crate) fn alerts<'a>(
 
 fn parse(wanted: &Value) -> Result<AlertFilter, QueryError> {
     let wanted = Request::new("filter", wanted)?;
-    wanted.only(&["text", "action", "severity", "address", "sid", "flow"])?;
+    wanted.only(&["text", "action", "severity", "address", "sid", "flow", "from_ms", "to_ms"])?;
     let blocked = |word: &str| match word {
         "blocked" => Some(true),
         "allowed" => Some(false),
@@ -323,6 +323,8 @@ fn parse(wanted: &Value) -> Result<AlertFilter, QueryError> {
         addresses: wanted.word("address", flows::addresses, "an address")?.unwrap_or_default(),
         sid: wanted.integer("sid", 0, u32::MAX)?,
         flow: wanted.integer("flow", 0, u64::MAX)?,
+        from_ms: wanted.integer("from_ms", 0, i64::MAX)?.unwrap_or(0),
+        to_ms: wanted.integer("to_ms", 0, i64::MAX)?,
         since: 0,
     })
 }

@@ -41,6 +41,9 @@ pub struct AlertFilter {
     pub addresses: Vec<IpAddr>,
     pub sid: Option<u32>,
     pub flow: Option<u64>,
+    pub from_ms: i64,
+    /// Alerts before this time; `None` without a limit.
+    pub to_ms: Option<i64>,
     pub since: u64,
 }
 
@@ -156,6 +159,8 @@ fn matches(filter: &AlertFilter, alert: &Alert, context: &impl AlertContext) -> 
     let ends = || [alert.src, alert.dst].into_iter().flatten();
     filter.blocked.is_none_or(|blocked| blocked == alert.blocked)
         && filter.severity.is_none_or(|worst| alert.severity <= worst)
+        && alert.at_ms >= filter.from_ms
+        && filter.to_ms.is_none_or(|end| alert.at_ms < end)
         && filter.sid.is_none_or(|sid| sid == alert.sid)
         && (filter.addresses.is_empty() || ends().any(|end| filter.addresses.contains(&end)))
         && filter.flow.is_none_or(|flow| context.flow(alert) == Some(flow))

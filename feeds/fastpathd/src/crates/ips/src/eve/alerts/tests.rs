@@ -156,6 +156,9 @@ fn a_filter_requires_all_its_conditions() {
         (AlertFilter { text: text("Laptop"), ..none() }, vec![4, 3, 2, 1]),
         (AlertFilter { text: text("nothing"), ..none() }, vec![]),
         (AlertFilter { flow: Some(77), ..none() }, vec![3]),
+        (AlertFilter { from_ms: 7, to_ms: Some(8), ..none() }, vec![4, 3, 2, 1]),
+        (AlertFilter { from_ms: 8, ..none() }, vec![]),
+        (AlertFilter { to_ms: Some(7), ..none() }, vec![]),
         (AlertFilter { blocked: Some(true), sid: Some(3), ..none() }, vec![]),
     ] {
         let page = alerts.page(&filter, 100, 0, &Known);
