@@ -26,8 +26,8 @@ export const sentByRouter: Readonly<Record<string, string>> = {
   ),
 };
 
-/** Parts of screens that wait for the second script. */
-const ofScreens = ['devices', 'network', 'wan'];
+/** Parts of screens and panels that wait for the second script. */
+const ofScreens = ['chart', 'devices', 'network', 'wan'];
 
 const isLate = (part: string): boolean =>
   Object.hasOwn(sentByRouter, part) || ofScreens.includes(part);

@@ -10,6 +10,8 @@ const { answers: recorded } = JSON.parse(readFileSync(RECORDING, 'utf8')) as Rec
 const status = recorded['fastpath status {}'] as { result: [number, { now_ms: number }] };
 const at_ms = status.result[1].now_ms;
 const COLS = ['at_ms', 'slow', 'inspect', 'flowtable', 'hardware', 'ebpf'];
+const QUARTERS = 'fastpath usage {"step":"quarter"}';
+const JOURNAL = 'fastpath journal {"limit":500}';
 const HISTORY = 'fastpath history {"series":"rate","step_s":';
 
 /** Samples up to the recorded time, each with a different rate. */
@@ -33,6 +35,8 @@ async function open(page: Page, screen = 'overview'): Promise<void> {
     answers[`${HISTORY}1}`] = history(1, 300);
     answers[`${HISTORY}10}`] = history(10, 360);
     answers[`${HISTORY}60}`] = history(60, 1440);
+    answers[QUARTERS] = usage('quarter', 0, () => true);
+    answers[JOURNAL] = journal;
   });
   await entered(page);
   await page.goto(`#/${screen}`);
@@ -212,4 +216,142 @@ test('without its library the chart is a table', async ({ page }) => {
   await page.goto('#/overview');
   await expect(chart(page).getByRole('table')).toBeVisible();
   await expect(chart(page).getByRole('button', { name: 'Show as chart' })).toBeVisible();
+});
+
+/** Recorded quarter hours or days before the recorded time; `missing` has no record. */
+function usage(step: 'quarter' | 'day', number: number, missing: (i: number) => boolean) {
+  const step_ms = step === 'quarter' ? 900_000 : 86_400_000;
+  const first = Math.floor(at_ms / step_ms) - number + 1;
+  const rows = Array.from({ length: number }, (_, i) => [
+    ...[(first + i) * step_ms, step_ms / 1000, 1e9, 1e9, 1e9, 1e8, 0, 2e9, 0, 0, i % 3, i % 5],
+  ]).filter((_, i) => !missing(i));
+  const cols = [
+    ...['at_ms', 'recorded_s', 'up_bytes', 'down_bytes', 'offloaded_bytes', 'slow_bytes'],
+    ...['inspect_bytes', 'flowtable_bytes', 'hardware_bytes', 'ebpf_bytes'],
+    ...['alerts_allowed', 'alerts_blocked'],
+  ];
+  const storage = { state: 'on', why: '', saved_ms: at_ms, size: 1 };
+  return { result: [0, { step, cols, rows, more: false, devices: [], wans: [], storage }] };
+}
+
+const journal = {
+  result: [
+    0,
+    {
+      events: [
+        { at_ms: at_ms - 60_000, kind: 'new-device', about: '52:54:00:02:00:01' },
+        { at_ms: at_ms - 20 * 86_400_000, kind: 'wan-down', about: 'wan' },
+        { at_ms: at_ms - 20 * 86_400_000 - 1, kind: 'solstice', about: 'x' },
+      ],
+      storage: { state: 'on', why: '', saved_ms: 0, size: 0 },
+    },
+  ],
+};
+
+async function openPast(page: Page, screen = 'overview', missing = 10): Promise<void> {
+  await page.emulateMedia({ reducedMotion: 'reduce', colorScheme: 'light' });
+  await replay(page, (answers) => {
+    answers[QUARTERS] = usage('quarter', 2881, (i) => i % 96 < missing);
+    answers['fastpath usage {"step":"day"}'] = usage('day', 366, (i) => i < missing * 10);
+    answers[JOURNAL] = journal;
+  });
+  await entered(page);
+  await page.goto(`#/${screen}`);
+  await shown(page);
+}
+
+const span = (page: Page, name: string) =>
+  chart(page).getByRole('button', { name, exact: true }).click();
+const event = (page: Page, kind: string) => chart(page).locator(`[data-event=${kind}]`);
+
+test('months come from flash, with events, and without a record it is said', async ({ page }) => {
+  await openPast(page);
+  await span(page, '30 d');
+  await expect(areas(page)).toHaveAccessibleName(/^Throughput of the last 30 days: now/);
+  // A record is missing in one or two of 24 hours, and partly in adjacent ones.
+  const number = Number(await keys(page).getAttribute('aria-valuemax'));
+  expect([number > 640, number < 700]).toEqual([true, true]);
+  await expect(chart(page).locator('[data-fact=gaps]')).toHaveText('Hatched: no record');
+  await expect(event(page, 'wan-down')).toContainText('wan: connection lost');
+  await expect(event(page, 'new-device').getByRole('link')).toHaveAttribute('href', /devices\?mac/);
+  await expect(event(page, 'solstice')).toContainText('solstice x');
+  await span(page, '12 mo');
+  await expect(areas(page)).toHaveAccessibleName(/^Throughput of the last 12 months: now/);
+  await expect(keys(page)).toHaveAttribute('aria-valuemax', '265');
+});
+
+test('a complete record has no gaps', async ({ page }) => {
+  await openPast(page, 'overview', 0);
+  await span(page, '30 d');
+  await expect(areas(page)).toHaveAccessibleName(/^Throughput of the last 30 days: now/);
+  await expect(chart(page).locator('[data-fact=gaps]')).toHaveCount(0);
+});
+
+test('periods without a record are hatched', async ({ page }) => {
+  const lines = async (missing: number) => {
+    await page.goto('about:blank');
+    await openPast(page, 'overview', missing);
+    await span(page, '12 mo');
+    await expect(areas(page)).toHaveAccessibleName(/^Throughput of the last 12 months: now/);
+    return (await coloursOf(areas(page))).length;
+  };
+  const complete = await lines(0);
+  expect(await lines(10)).toBeGreaterThan(complete);
+});
+
+test('a period selected by mouse or keys has its events, flows and alerts', async ({ page }) => {
+  await openPast(page);
+  await span(page, '30 d');
+  await expect(event(page, 'wan-down')).toBeVisible();
+  const flows = chart(page).getByRole('link', { name: 'Flows of this time' });
+  const ends: (() => Promise<void>)[] = [
+    () => drag(page, 0.2, 0.5),
+    async () => {
+      await keys(page).press('+');
+      await keys(page).press('Shift+ArrowLeft');
+    },
+  ];
+  for (const select of ends) {
+    await expect(flows).toHaveCount(0);
+    await select();
+    await expect(event(page, 'wan-down')).toBeVisible();
+    await expect(event(page, 'new-device')).toHaveCount(0);
+    await expect(flows).toHaveAttribute('href', /#\/flows\?from=\d+&to=\d+&ended=1/);
+    await keys(page).press('Escape');
+  }
+  await drag(page, 0.2, 0.5);
+  const asked = page.waitForRequest((request) => !!request.postData()?.includes('from_ms'));
+  await flows.click();
+  const { params } = (await asked).postDataJSON() as { params: [...string[], object] };
+  const { filter } = params.at(-1) as unknown as { filter: { from_ms: number; to_ms: number } };
+  const days = (ms: number) => Math.round((at_ms - ms) / 86_400_000);
+  expect([days(filter.from_ms), days(filter.to_ms)]).toEqual([24, 15]);
+  await expect(page.getByText('Ended flows are listed only while')).toBeVisible();
+  await page.getByRole('button', { name: /^Remove the filter .* – / }).click();
+  await expect(page).not.toHaveURL(/from=/);
+});
+
+test('alerts are filtered by bars selected with mouse and keys', async ({ page }) => {
+  await openPast(page, 'protection', 0);
+  const bars = page.getByRole('slider', { name: 'Alerts, 24 h' });
+  await bars.focus();
+  await expect(bars).toHaveAttribute('aria-valuetext', /: \d+ blocked, \d+ allowed$/);
+  await page.keyboard.press('ArrowLeft');
+  const asked = page.waitForRequest((request) => !!request.postData()?.includes('to_ms'));
+  await page.keyboard.press('Enter');
+  const { params } = (await asked).postDataJSON() as { params: unknown[] };
+  const quarter = Math.floor(at_ms / 900_000) * 900_000;
+  expect(params[3]).toMatchObject({ filter: { from_ms: quarter - 900_000, to_ms: quarter } });
+  await page.keyboard.press('Escape');
+  await expect(page).not.toHaveURL(/from=/);
+  const box = await bars.boundingBox();
+  if (!box) throw new Error('no bars');
+  await page.mouse.move(box.x + box.width * 0.25, box.y + 20);
+  await page.mouse.down();
+  await page.mouse.move(box.x + box.width * 0.5, box.y + 20, { steps: 3 });
+  await page.mouse.up();
+  await expect(page).toHaveURL(/from=\d+&to=\d+/);
+  const { searchParams } = new URL(page.url().replace('#/', ''));
+  const hours = (Number(searchParams.get('to')) - Number(searchParams.get('from'))) / 3_600_000;
+  expect(Math.abs(hours - 6)).toBeLessThan(0.6);
 });

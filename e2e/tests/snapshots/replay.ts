@@ -16,6 +16,7 @@ export const RECORDING = fileURLToPath(new URL('answers.json', import.meta.url))
 export const CONFIGS = 'fastpath.change get {}';
 /** Key of the answer with the whole log; a call requests a number of lines. */
 export const LOG = 'log read {}';
+const USAGE = 'fastpath usage {}';
 const PAGE = fileURLToPath(new URL('../../../ui/dist/', import.meta.url));
 
 const types: Record<string, string> = {
@@ -41,7 +42,7 @@ export function resultOf<T>(answers: Recording['answers'], key: string): T {
 }
 
 function part(answers: Recording['answers'], call: string, args: object): unknown {
-  const { configs, lines } = args as { configs?: string[]; lines?: number };
+  const { configs, lines, ...rest } = args as { configs?: string[]; lines?: number };
   if (call === CONFIGS && configs) {
     const all = Object.entries(resultOf<{ configs: object }>(answers, CONFIGS).configs);
     const named = all.filter(([name]) => configs.includes(name));
@@ -50,6 +51,11 @@ function part(answers: Recording['answers'], call: string, args: object): unknow
   if (call === LOG && lines) {
     const { log } = resultOf<{ log: unknown[] }>(answers, LOG);
     return { result: [0, { log: log.slice(-lines) }] };
+  }
+  // The recording has whole answers of these methods.
+  if (call === USAGE && ('from_ms' in rest || 'to_ms' in rest)) {
+    const asked = { ...rest, from_ms: undefined, to_ms: undefined };
+    return answers[keyOf('fastpath', 'usage', asked)];
   }
   return undefined;
 }

@@ -69,7 +69,7 @@ const granted = (group: Group) =>
   );
 
 /** Read-only methods for monitoring and other programs, not for the page. */
-const monitoring = ['fastpath metrics', 'fastpath journal'];
+const monitoring = ['fastpath metrics'];
 
 /** Scripts with these rights use more methods of these objects than the page. */
 const whole = (call: string) => call.startsWith('fastpath.');

@@ -21,6 +21,13 @@ describe('an area', () => {
     ]);
   });
 
+  it('ends where nothing was recorded', () => {
+    expect(spans([2, 2, 2, 2], null, 0, 3, (i) => i === 1)).toEqual([
+      [0, 1],
+      [2, 3],
+    ]);
+  });
+
   it('is limited to the samples in view', () => {
     expect(spans([2, 2, 2, 2], null, 1, 2)).toEqual([[1, 2]]);
     expect(spans([2, 0, 0], null, 1, 2)).toEqual([]);

@@ -12,14 +12,22 @@ export function topOf(highest: number | null): number {
 /**
  * Returns the ranges between `first` and `last` in which `row` is higher than `below`, as pairs of
  * indexes. A range includes the adjacent samples, where its edge begins to rise and ends its fall.
+ *
+ * @param apart reports whether there is no record between a sample and the next one
  */
-export function spans(row: Row, below: Row | null, first: number, last: number) {
+export function spans(
+  row: Row,
+  below: Row | null,
+  first: number,
+  last: number,
+  apart: (i: number) => boolean = () => false,
+) {
   const found: [number, number][] = [];
   const high = (i: number) => (row[i] ?? 0) > (below?.[i] ?? 0);
   for (let i = first; i <= last; i += 1) {
     if (!high(i)) continue;
-    const from = Math.max(first, i - 1);
-    const to = Math.min(last, i + 1);
+    const from = apart(i - 1) ? i : Math.max(first, i - 1);
+    const to = apart(i) ? i : Math.min(last, i + 1);
     const previous = found.at(-1);
     if (previous && from < previous[1]) previous[1] = to;
     else found.push([from, to]);

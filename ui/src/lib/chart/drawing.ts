@@ -23,6 +23,10 @@ export interface Wanted {
   used: readonly LivePath[];
   look: () => Look;
   newest: () => number;
+  /** Periods without a record. */
+  gaps: () => readonly View[];
+  /** Times of events, Unix seconds. */
+  marks: () => readonly number[];
   onselect: (view: View) => void;
   onreset: () => void;
 }
@@ -58,7 +62,7 @@ export function optionsOf(wanted: Wanted, size: { width: number; height: number 
     legend: { show: false },
     scales: { y: { range: (_, __, highest) => [0, topOf(highest)] } },
     axes: [timeAxis(wanted), rateAxis(look)],
-    series: [{}, ...used.map((path) => area(path, look, fills))],
+    series: [{}, ...used.map((path) => area(path, wanted, fills))],
     cursor: {
       y: false,
       points: { show: false },
@@ -71,6 +75,8 @@ export function optionsOf(wanted: Wanted, size: { width: number; height: number 
       },
     },
     hooks: {
+      drawClear: [(plot) => hatch(plot, wanted)],
+      draw: [(plot) => mark(plot, wanted)],
       setSelect: [
         (plot) => {
           const { left, width } = plot.select;
@@ -118,7 +124,7 @@ function rateAxis(look: () => Look): uPlot.Axis {
 
 function area(
   path: LivePath,
-  look: () => Look,
+  { look, gaps }: Wanted,
   fills: Map<string, CanvasPattern | null>,
 ): uPlot.Series {
   const colour = () => look().areas[path] ?? '';
@@ -136,7 +142,7 @@ function area(
     },
     points: { show: false },
     paths: (plot, row, first, last) => {
-      const shape = shapeOf(plot, row, first, last);
+      const shape = shapeOf(plot, row, [first, last], gaps());
       return { stroke: shape, fill: shape, flags: 0 };
     },
   };
@@ -145,7 +151,12 @@ function area(
 /**
  * Outlines a row only where it has height, because its edge would look like an idle path's line.
  */
-function shapeOf(plot: uPlot, number: number, first: number, last: number): Path2D {
+function shapeOf(
+  plot: uPlot,
+  number: number,
+  [first, last]: [number, number],
+  gaps: readonly View[],
+): Path2D {
   const shape = new Path2D();
   const [times, ...rows] = plot.data;
   const row = rows[number - 1] ?? [];
@@ -154,8 +165,61 @@ function shapeOf(plot: uPlot, number: number, first: number, last: number): Path
     x: (at: number) => plot.valToPos(at, 'x', true),
     y: (value: number) => plot.valToPos(value, 'y', true),
   };
-  for (const span of spans(row, below, first, last)) {
+  const apart = (i: number) =>
+    gaps.some(
+      ({ from, to }) => (times[i] ?? Infinity) <= from && to <= (times[i + 1] ?? -Infinity),
+    );
+  for (const span of spans(row, below, first, last, apart)) {
     outline(shape, { times, row, below, ...place }, span);
   }
   return shape;
+}
+
+const HATCH_SPACING = 8;
+
+/** Hatches the periods without a record. */
+function hatch(plot: uPlot, { look, gaps }: Wanted): void {
+  const { ctx, bbox } = plot;
+  const { left, top, width, height } = bbox;
+  const inside = (at: number) =>
+    Math.min(Math.max(plot.valToPos(at, 'x', true), left), left + width);
+  const shape = new Path2D();
+  for (const { from, to } of gaps()) {
+    const begin = inside(from);
+    shape.rect(begin, top, inside(to) - begin, height);
+  }
+  ctx.save();
+  ctx.clip(shape);
+  ctx.strokeStyle = look().line;
+  ctx.lineWidth = devicePixelRatio;
+  ctx.beginPath();
+  const step = HATCH_SPACING * devicePixelRatio;
+  for (let x = left - height; x < left + width; x += step) {
+    ctx.moveTo(x, top + height);
+    ctx.lineTo(x + height, top);
+  }
+  ctx.stroke();
+  ctx.restore();
+}
+
+/** Draws a line with a head at each event. */
+function mark(plot: uPlot, { look, marks }: Wanted): void {
+  const { ctx, bbox } = plot;
+  const { left, top, width, height } = bbox;
+  const head = 4 * devicePixelRatio;
+  ctx.save();
+  ctx.strokeStyle = ctx.fillStyle = look().ink;
+  ctx.lineWidth = devicePixelRatio;
+  for (const at of marks()) {
+    const x = plot.valToPos(at, 'x', true);
+    if (x < left || x > left + width) continue;
+    ctx.globalAlpha = 0.5;
+    ctx.beginPath();
+    ctx.moveTo(x, top);
+    ctx.lineTo(x, top + height);
+    ctx.stroke();
+    ctx.globalAlpha = 1;
+    ctx.fill(new Path2D(`M${x - head} ${top}h${2 * head}l${-head} ${head}z`));
+  }
+  ctx.restore();
 }

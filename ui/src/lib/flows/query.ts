@@ -18,6 +18,9 @@ export interface View {
   nat: boolean;
   local: boolean;
   ended: boolean;
+  /** Period in which flows had traffic, Unix ms; 0 without a limit. */
+  from: number;
+  to: number;
   /** Id of the flow in the panel; 0 if the panel is closed. */
   flow: number;
 }
@@ -43,16 +46,19 @@ export function readView(params: URLSearchParams): View {
     nat: word('nat') === '1',
     local: word('local') === '1',
     ended: word('ended') === '1',
+    from: number('from'),
+    to: number('to'),
     flow: number('flow'),
   };
 }
 
 export function writeView(view: View): URLSearchParams {
-  const { text, proto, vlan, host, reason, group, desc, flow } = view;
+  const { text, proto, vlan, host, reason, group, desc, from, to, flow } = view;
   const path = view.path.join(',');
   const [sort, dir] = [view.sort === DEFAULT_SORT ? '' : view.sort, desc ? '' : 'asc'];
   const [nat, local, ended] = [view.nat, view.local, view.ended].map(Number);
-  const all = { text, path, proto, vlan, host, reason, group, sort, dir, nat, local, ended, flow };
+  const filters = { text, path, proto, vlan, host, reason, group, sort, dir };
+  const all = { ...filters, nat, local, ended, from, to, flow };
   const given = Object.entries(all).filter(([, value]) => value !== '' && value !== 0);
   return new URLSearchParams(given.map(([name, value]) => [name, String(value)]));
 }
@@ -84,6 +90,8 @@ function filterOf(view: View): FlowFilter {
   if (view.vlan) filter.vlan = view.vlan;
   if (view.host) filter.host = view.host;
   if (view.reason) filter.reason = [view.reason];
+  if (view.from) filter.from_ms = view.from;
+  if (view.to) filter.to_ms = view.to;
   return filter;
 }
 
@@ -99,7 +107,8 @@ export function amongAll(view: View, total: number, left: Record<Aside, number>)
 }
 
 export function unfiltered(view: View): View {
-  return { ...view, text: '', path: [], proto: '', vlan: 0, host: '', reason: '' };
+  const none = { text: '', proto: '', vlan: 0, host: '', reason: '', from: 0, to: 0 } as const;
+  return { ...view, ...none, path: [] };
 }
 
 export function intoGroup(view: View, key: string): View {

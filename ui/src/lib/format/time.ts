@@ -70,6 +70,14 @@ export function sameDay(one_ms: number, other_ms: number): boolean {
   return written('date', date, one_ms) === written('date', date, other_ms);
 }
 
+/** Formats a period: "14:00 – 15:30", with dates unless it is of today. */
+export function period(from_ms: number, to_ms: number, now_ms: number): string {
+  const time = to_ms - from_ms < 10 * MINUTE * 1000 ? clock : minute;
+  const today = sameDay(from_ms, now_ms) && sameDay(to_ms, now_ms);
+  const [from, to] = [from_ms, to_ms].map((at) => (today ? time(at) : `${dayOf(at)}, ${time(at)}`));
+  return `${from} – ${to}`;
+}
+
 /** Formats a time of day, with date and time zone unless it is today. */
 export function moment(ms: number, now_ms: number = Date.now()): string {
   if (sameDay(ms, now_ms)) return clock(ms);

@@ -5,6 +5,8 @@ import { paths, type LivePath } from '../path/path';
 
 export interface Sample {
   at_ms: number;
+  /** Period that the sample is the mean of, if not the step of the series. */
+  step_ms?: number;
   bps: Record<LivePath, number>;
 }
 

@@ -3,10 +3,10 @@
 import { totalOf, type Sample } from '../live/ring';
 
 export function byInspection(samples: readonly Sample[]): Sample[] {
-  return samples.map(({ at_ms, bps }) => {
+  return samples.map(({ bps, ...rest }) => {
     const { slow, inspect, flowtable, hardware, ebpf } = bps;
     const off = flowtable + hardware + ebpf;
-    return { at_ms, bps: { slow, inspect, flowtable: off, hardware: 0, ebpf: 0 } };
+    return { ...rest, bps: { slow, inspect, flowtable: off, hardware: 0, ebpf: 0 } };
   });
 }
 

@@ -14,6 +14,9 @@ export interface View {
   address: string;
   sid: number;
   flow: number;
+  /** Period, Unix ms; 0 without a limit. */
+  from: number;
+  to: number;
   /** Id of the alert in the panel; 0 if the panel is closed. */
   alert: number;
 }
@@ -33,6 +36,8 @@ export function readView(params: URLSearchParams): View {
     address: word('address').slice(0, 640),
     sid: number('sid'),
     flow: number('flow'),
+    from: number('from'),
+    to: number('to'),
     alert: number('alert'),
   };
 }
@@ -48,8 +53,9 @@ export function writeView(view: View): URLSearchParams {
 }
 
 export function filterOf(view: View): AlertFilter {
-  const { action, severity, address, sid, flow } = view;
-  const all = { text: view.text.trim(), action, severity, address, sid, flow };
+  const { action, severity, address, sid, flow, from: from_ms, to: to_ms } = view;
+  const text = view.text.trim();
+  const all = { text, action, severity, address, sid, flow, from_ms, to_ms };
   return Object.fromEntries(Object.entries(all).filter(([, value]) => value)) as AlertFilter;
 }
 
@@ -60,4 +66,6 @@ export const unfiltered = {
   address: '',
   sid: 0,
   flow: 0,
+  from: 0,
+  to: 0,
 } as const;

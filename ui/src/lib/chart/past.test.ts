@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import { describe, expect, it } from 'vitest';
+import { continued, gapsOf, QUARTER_MS, recorded, runsOf, slotsOf } from './past';
+
+const cols = ['at_ms', 'recorded_s', 'up_bytes', 'down_bytes', 'slow_bytes', 'flowtable_bytes'];
+const now_ms = 1_796_000_000_000;
+const last = Math.floor(now_ms / QUARTER_MS) * QUARTER_MS;
+const rows = [
+  [last - 4 * QUARTER_MS, 900, 9, 9, 9, 9],
+  [last - 3 * QUARTER_MS, 900, 1, 2, 900, 1800],
+  [last - QUARTER_MS, 450, 3, 4, 900, 0],
+  [last, 0, 0, 0, 0, 0],
+];
+const span = { step_ms: QUARTER_MS, length: 4, now_ms };
+
+describe('slots', () => {
+  it('are without a value where nothing was recorded', () => {
+    const slots = slotsOf({ cols, rows }, ['down_bytes', 'up_bytes'], span);
+    expect(slots.map(({ values }) => values)).toEqual([[2, 1], null, [4, 3], [0, 0]]);
+    expect(slots[0]?.from_ms).toBe(last - 3 * QUARTER_MS);
+    expect(slots[3]?.to_ms).toBe(last + QUARTER_MS);
+  });
+
+  it('sum the rows of a longer period', () => {
+    const slots = slotsOf({ cols, rows }, ['up_bytes'], {
+      ...span,
+      step_ms: 4 * QUARTER_MS,
+      length: 2,
+    });
+    expect(slots.flatMap(({ values }) => values ?? []).reduce((a, b) => a + b)).toBe(13);
+  });
+
+  it('without a record are merged', () => {
+    const slots = slotsOf({ cols, rows: rows.slice(0, 2) }, ['up_bytes'], span);
+    expect(runsOf(slots)).toEqual([
+      { from: 0, length: 1, values: [1] },
+      { from: 1, length: 3, values: null },
+    ]);
+  });
+});
+
+describe('recorded rates', () => {
+  const samples = recorded({ cols, rows }, QUARTER_MS, 4, now_ms);
+
+  it('are means of the recorded seconds, without a sample for unrecorded periods', () => {
+    expect(samples.map(({ at_ms }) => at_ms - last)).toEqual(
+      [-2.5, -0.5].map((n) => n * QUARTER_MS),
+    );
+    expect(samples.map(({ bps }) => [bps.slow, bps.flowtable, bps.ebpf])).toEqual([
+      [8, 16, 0],
+      [16, 0, 0],
+    ]);
+  });
+
+  it('continue before the samples in memory', () => {
+    const bps = { slow: 1, inspect: 0, flowtable: 0, hardware: 0, ebpf: 0 };
+    const begin = last - QUARTER_MS + 60_000;
+    const memory = [{ at_ms: begin, bps }];
+    expect(continued(samples, memory).map(({ at_ms }) => at_ms)).toEqual([
+      last - 2.5 * QUARTER_MS,
+      begin,
+    ]);
+    expect(continued(samples, [])).toEqual(samples);
+  });
+});
+
+describe('gaps', () => {
+  const bps = { slow: 0, inspect: 0, flowtable: 0, hardware: 0, ebpf: 0 };
+  const at = (s: number, step_s?: number) => ({
+    at_ms: s * 1000,
+    bps,
+    ...(step_s !== undefined && { step_ms: step_s * 1000 }),
+  });
+
+  it('are before, between and after samples', () => {
+    const whole = { from: 0, to: 100 };
+    expect(gapsOf([at(20), at(21), at(22), at(50)], whole, 1)).toEqual([
+      { from: 0, to: 19 },
+      { from: 22.5, to: 49 },
+      { from: 50.5, to: 100 },
+    ]);
+    expect(gapsOf([], whole, 1)).toEqual([whole]);
+  });
+
+  it('are not between regular samples, of which one may be late', () => {
+    expect(gapsOf([at(0), at(1), at(2), at(4), at(5)], { from: 0, to: 5 }, 1)).toEqual([]);
+    expect(gapsOf([at(5, 10), at(15, 10), at(21), at(22)], { from: 0, to: 22 }, 1)).toEqual([]);
+  });
+});
