@@ -59,12 +59,6 @@ export class Verbs extends Command {
     return this.perform(d('forgotten'), () => api.request('fastpath.device', 'forget', { mac }));
   }
 
-  /** Shows the outcome of an edit of the draft. */
-  tell(outcome: string): void {
-    this.failed = false;
-    this.outcome = outcome;
-  }
-
   private perform(outcome: string, call: () => Promise<Record<string, unknown>>): Promise<void> {
     return this.run('', async () => {
       answerOf(await call());
