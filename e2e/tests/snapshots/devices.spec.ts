@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import { expect, test, type Page } from '@playwright/test';
 import { violations } from '../browser/axe';
-import { replay, resultOf, type Recording } from './replay';
+import { CONFIGS, replay, resultOf, type Recording } from './replay';
 import { entered, shown } from './screens';
 
 test.use({ locale: 'en-GB' });
 
 const ANNA = '52:54:00:02:00:01';
 const DEVICES = 'fastpath devices {}';
+const QUARTERS = `fastpath usage {"mac":"${ANNA}","step":"quarter"}`;
 
 interface Device {
   mac: string;
@@ -50,6 +51,10 @@ async function open(
     if (object === 'fastpath.change' && method === 'check') {
       opened.asked.push(JSON.stringify(args['edits']));
       return reply({ problems: [], diff: [], cuts: [] });
+    }
+    if (object === 'fastpath.change' && method === 'apply') {
+      opened.asked.push(`apply ${JSON.stringify(args['edits'])}`);
+      return reply({ id: 1, seconds: 60 });
     }
     if (object === 'fastpath' && method === 'devices') return reply(opened.answer);
     if (object !== 'fastpath.device') return route.fallback();
@@ -191,17 +196,50 @@ test('name, kind and group are saved at once, and the device can be forgotten', 
   await expect(page.getByRole('heading', { level: 1 })).toHaveText('10.10.10.10');
 });
 
-test('an address is reserved by two clicks and the review', async ({ page }) => {
+const reservation = {
+  ...{ config: 'dhcp', op: 'add', type: 'host', id: 'new1' },
+  values: { name: 'annas-phone', mac: ANNA, ip: '10.10.10.10' },
+};
+
+test('an address is reserved at once', async ({ page }) => {
   const { asked } = await open(page, `devices?mac=${ANNA}`);
   await draftLoaded(page);
   await verb(page, 'Reserve 10.10.10.10').click();
-  await expect(page.getByText('In the draft: 10.10.10.10 stays with this device.')).toBeVisible();
+  await expect(page.getByText('10.10.10.10 is being reserved for this device.')).toBeVisible();
   await expect(verb(page, '10.10.10.10 is reserved')).toBeDisabled();
+  const edits = JSON.stringify([reservation]);
+  expect(asked).toEqual([edits, `apply ${edits}`]);
+});
+
+test('beside other edits, a reservation is a part of the draft', async ({ page }) => {
+  const { asked } = await open(page, 'devices');
+  await page.locator('[data-schedule=bedtime] summary').click();
+  await page.locator('[data-schedule=bedtime]').getByLabel('Pause at').fill('20:00');
+  await page.getByRole('link', { name: /^Anna's phone/ }).click();
+  await draftLoaded(page);
+  await verb(page, 'Reserve 10.10.10.10').click();
+  await expect(page.getByText('In the draft: 10.10.10.10 stays with this device.')).toBeVisible();
+  expect(asked).toEqual([]);
   await verb(page, 'Review and apply').click();
   await expect(page.getByRole('dialog', { name: 'Changes' })).toBeVisible();
-  const values = { name: 'annas-phone', mac: ANNA, ip: '10.10.10.10' };
-  const edit = { config: 'dhcp', op: 'add', type: 'host', id: 'new1', values };
-  expect(asked.map((each) => JSON.parse(each) as unknown)).toEqual([[edit]]);
+  expect(asked).toHaveLength(1);
+  expect(JSON.parse(asked[0] ?? '')).toContainEqual(reservation);
+});
+
+test('a change that would cut off somebody is not applied at once', async ({ page }) => {
+  const { asked } = await open(page, `devices?mac=${ANNA}`);
+  await page.route('**/ubus', (route) => {
+    const { id, params } = route.request().postDataJSON() as { id: number; params: unknown[] };
+    if (params[2] !== 'check') return route.fallback();
+    const cuts = [{ code: 'own-address', params: {}, text: 'the page moves' }];
+    const result = [0, { problems: [], diff: [], cuts }];
+    return route.fulfill({ json: { jsonrpc: '2.0', id, result } });
+  });
+  await draftLoaded(page);
+  await verb(page, 'Reserve 10.10.10.10').click();
+  await expect(page.getByText('In the draft: 10.10.10.10 stays with this device.')).toBeVisible();
+  await expect(verb(page, 'Review and apply')).toBeVisible();
+  expect(asked).toEqual([]);
 });
 
 test('a port forward opens filled in, with only the port to type', async ({ page }) => {
@@ -337,6 +375,49 @@ test('its flows are shown for all of its addresses', async ({ page }) => {
   const link = page.getByRole('link', { name: 'Show its flows' });
   const host = encodeURIComponent('10.10.10.11,2001:db8:10::11');
   await expect(link).toHaveAttribute('href', `#/flows?host=${host}`);
+});
+
+test('the list shows what each device used today', async ({ page }) => {
+  await open(page, 'devices', ({ now_ms }, answers) => {
+    const usage = resultOf<Record<string, unknown>>(answers, QUARTERS);
+    answers['fastpath usage {"step":"quarter"}'] = {
+      result: [
+        0,
+        {
+          ...usage,
+          rows: [[now_ms - 900_000, 900, 1, 2, 0]],
+          devices: [{ mac: ANNA, up_bytes: 1e6, down_bytes: 4e6, offloaded_bytes: 0 }],
+        },
+      ],
+    };
+  });
+  await expect(row(page, ANNA).locator('.today')).toContainText('5.00 MB');
+  await expect(row(page, '52:54:00:02:00:02').locator('.today')).toContainText('0 B');
+  await page.getByRole('columnheader', { name: 'Today' }).getByRole('button').click();
+  expect((await names(page))[0]).toBe("Anna's phone");
+});
+
+test('without a record, the bytes of today are unknown', async ({ page }) => {
+  await open(page, 'devices', (_, answers) => {
+    const usage = resultOf<Record<string, unknown>>(answers, QUARTERS);
+    answers['fastpath usage {"step":"quarter"}'] = { result: [0, { ...usage, rows: [] }] };
+  });
+  await expect(row(page, ANNA).locator('.today')).toContainText('–');
+  await expect(row(page, ANNA).locator('.today')).not.toContainText('B');
+});
+
+test('“until 07:00” is of the router’s time zone', async ({ page }) => {
+  const { asked, answer } = await open(page, `devices?mac=${ANNA}`, (_, answers) => {
+    const { configs } = resultOf<{ configs: Record<string, unknown> }>(answers, CONFIGS);
+    const values = { zonename: 'Asia/Kolkata', timezone: 'IST-5:30' };
+    configs['system'] = [{ section: 'system', type: 'system', anonymous: false, values }];
+  });
+  // The page shows all times in the browser's zone, here UTC.
+  await verb(page, 'Pause until 01:30').click();
+  await expect(page.getByText('Paused until 01:30.', { exact: true })).toBeVisible();
+  const { until_s } = JSON.parse(asked[0]?.replace('pause ', '') ?? '') as { until_s: number };
+  expect(new Date(until_s * 1000).toISOString()).toMatch(/T01:30:00/);
+  expect(until_s * 1000 - answer.now_ms).toBeLessThan(86_400_000);
 });
 
 test('viewers see devices without verbs', async ({ page }) => {

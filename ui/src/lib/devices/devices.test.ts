@@ -13,7 +13,6 @@ import {
   matching,
   mbitText,
   nameOf,
-  nextMorning,
   readView,
   shareOf,
   sorted,
@@ -123,13 +122,6 @@ it('the view survives its address, and columns toggle their direction', () => {
   expect(writeView(view).toString()).toBe('');
   expect(sortedBy(view, 'name')).toMatchObject({ sort: 'name', desc: false });
   expect(sortedBy(sortedBy(view, 'down'), 'down')).toMatchObject({ sort: 'down', desc: false });
-});
-
-it('morning is the next 07:00', () => {
-  const at = (hour: number, minute = 0) => new Date(2026, 10, 22, hour, minute).getTime();
-  expect(nextMorning(at(20))).toBe(at(7 + 24));
-  expect(nextMorning(at(6, 59))).toBe(at(7));
-  expect(nextMorning(at(7))).toBe(at(7 + 24));
 });
 
 describe('destinations', () => {

@@ -78,7 +78,7 @@ export function shareOf(device: Pick<Device, 'up_bytes' | 'down_bytes' | 'offloa
   return all > 0 ? Math.min(device.offloaded_bytes, all) / all : null;
 }
 
-export const sorts = ['name', 'down', 'up', 'received', 'sent', 'flows', 'seen'] as const;
+export const sorts = ['name', 'down', 'up', 'today', 'received', 'sent', 'flows', 'seen'] as const;
 export type Sort = (typeof sorts)[number] | 'now';
 
 export interface View {
@@ -109,7 +109,7 @@ export function writeView({ mac, text, sort, desc }: View): URLSearchParams {
 export const sortedBy = (view: View, sort: Sort): View =>
   view.sort === sort ? { ...view, desc: !view.desc } : { ...view, sort, desc: sort !== 'name' };
 
-const valueOf: Record<Exclude<Sort, 'name'>, (device: Device) => number> = {
+const valueOf: Record<Exclude<Sort, 'name' | 'today'>, (device: Device) => number> = {
   now: bpsOf,
   down: (device) => device.down_bps,
   up: (device) => device.up_bps,
@@ -125,10 +125,14 @@ const byName = (a: Device, b: Device) =>
   (a.mac < b.mac ? -1 : 1);
 
 /** Sorts devices. Equal ones are in the order of their bytes, then of their names. */
-export function sorted(devices: readonly Device[], { sort, desc }: View): Device[] {
+export function sorted(
+  devices: readonly Device[],
+  { sort, desc }: View,
+  today: ReadonlyMap<string, number> | null = null,
+): Device[] {
   const sign = desc ? -1 : 1;
   if (sort === 'name') return [...devices].sort((a, b) => sign * byName(a, b));
-  const value = valueOf[sort];
+  const value = sort === 'today' ? ({ mac }: Device) => today?.get(mac) ?? 0 : valueOf[sort];
   return [...devices].sort(
     (a, b) => sign * (value(a) - value(b)) || bytesOf(b) - bytesOf(a) || byName(a, b),
   );
@@ -176,14 +180,6 @@ export function kbitOf(text: string): number | null {
 
 /** Hour of the day at which a pause "until morning" ends. */
 export const MORNING = 7;
-
-/** Returns the next time, Unix ms, at which it is 07:00 in the browser's time zone. */
-export function nextMorning(now_ms: number): number {
-  const at = new Date(now_ms);
-  at.setHours(MORNING, 0, 0, 0);
-  if (at.getTime() <= now_ms) at.setDate(at.getDate() + 1);
-  return at.getTime();
-}
 
 /** Reports whether the owner has paused a device, so that `resume` ends the pause. */
 export const byOwner = ({ paused }: Pick<Device, 'paused'>): boolean =>
