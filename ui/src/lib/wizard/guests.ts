@@ -12,6 +12,11 @@ const FIRST = 30;
 const bridgeOf = (draft: Draft) =>
   bridgesOf(draft).find(({ name }) => vlansOf(draft, name).length > 0);
 
+/** Reports whether a guest network can be added to the bridge. */
+export const isGuestBridge = (draft: Draft, name: string): boolean =>
+  bridgeOf(draft)?.name === name &&
+  !draft.all('network', 'interface').some(({ section }) => section === NAME);
+
 export const guestPorts = (draft: Draft): readonly string[] => bridgeOf(draft)?.ports ?? [];
 
 export function guestsOf(draft: Draft) {
