@@ -3,8 +3,10 @@ import type { Locator, Page } from '@playwright/test';
 import { CHANGE_MS } from './change';
 import { expect, live } from './fixture';
 
-/** Methods to operate the page, implemented by `Keyboard` and `Touch`. */
+/** Methods to operate the page, implemented by `Keyboard`, `Mouse` and `Touch`. */
 export interface Input {
+  /** Number of controls used since the login; a field counts once. */
+  clicks: number;
   logIn(): Promise<void>;
   go(screen: string): Promise<void>;
   press(target: Locator): Promise<void>;
@@ -25,6 +27,12 @@ async function loggedIn(page: Page): Promise<void> {
 async function usable(target: Locator): Promise<void> {
   await expect(target).toBeVisible({ timeout: CHANGE_MS });
   await expect(target).toBeEnabled({ timeout: CHANGE_MS });
+}
+
+/** Returns the visible label of a file input; other controls are visible themselves. */
+async function visible(target: Locator): Promise<Locator> {
+  const isFile = await target.evaluate((each) => each.matches('input[type=file]'));
+  return isFile ? target.locator('xpath=ancestor::label') : target;
 }
 
 /** Runs in the page: returns why the focused element is not visible, or an empty string. */
@@ -61,10 +69,12 @@ function unmarked(): string {
 /** Uses only keys, and checks that the focus is visible at every tab stop. */
 export class Keyboard implements Input {
   private static readonly STOPS = 60;
+  clicks = 0;
 
   constructor(private readonly page: Page) {}
 
   private async reach(target: Locator): Promise<void> {
+    this.clicks += 1;
     await usable(target);
     const relation = () =>
       target.evaluate((element) => {
@@ -88,6 +98,7 @@ export class Keyboard implements Input {
     await this.write(this.page.getByLabel('Password', { exact: true }), 'fastpath');
     await this.page.keyboard.press('Enter');
     await loggedIn(this.page);
+    this.clicks = 0;
   }
 
   async go(screen: string): Promise<void> {
@@ -119,6 +130,7 @@ export class Keyboard implements Input {
   }
 
   async search(words: string, result: RegExp): Promise<void> {
+    this.clicks += 1;
     const dialog = searchDialog(this.page);
     await this.page.keyboard.press('ControlOrMeta+K');
     await expect(dialog).toBeVisible();
@@ -135,6 +147,57 @@ export class Keyboard implements Input {
   }
 }
 
+/** Uses only the mouse, and the keyboard to type into the clicked field. */
+export class Mouse implements Input {
+  clicks = 0;
+
+  constructor(private readonly page: Page) {}
+
+  async logIn(): Promise<void> {
+    await this.write(this.page.getByLabel('User name'), 'root');
+    await this.write(this.page.getByLabel('Password', { exact: true }), 'fastpath');
+    await this.press(this.page.getByRole('button', { name: 'Log in' }));
+    await loggedIn(this.page);
+    this.clicks = 0;
+  }
+
+  async go(screen: string): Promise<void> {
+    const bar = this.page.getByRole('navigation', { name: 'Screens' });
+    await this.press(bar.getByRole('link', { name: screen, exact: true }));
+    await expect(this.page.getByRole('heading', { level: 1, name: screen })).toBeVisible();
+  }
+
+  async press(target: Locator): Promise<void> {
+    this.clicks += 1;
+    await usable(target);
+    await (await visible(target)).click();
+  }
+
+  async choose(_: Locator, wanted: Locator): Promise<void> {
+    await this.press(wanted);
+  }
+
+  async tick(box: Locator): Promise<void> {
+    await this.press(box);
+    await expect(box).toBeChecked();
+  }
+
+  async write(field: Locator, text: string): Promise<void> {
+    await this.press(field);
+    await this.page.keyboard.press('ControlOrMeta+A');
+    await this.page.keyboard.type(text);
+    await expect(field).toHaveValue(text);
+  }
+
+  async search(words: string, result: RegExp): Promise<void> {
+    const dialog = searchDialog(this.page);
+    await this.press(this.page.getByRole('banner').getByRole('button', { name: 'Search' }));
+    await this.write(dialog.getByRole('combobox'), words);
+    await this.press(dialog.getByRole('option', { name: result }).first());
+    await expect(dialog).toBeHidden();
+  }
+}
+
 export const PHONE = { width: 360, height: 740 };
 const FINGER_PX = 44;
 /** Rounding tolerance, because the page defines sizes in rem. */
@@ -144,6 +207,8 @@ const KEYBOARD_PX = 300;
 
 /** Uses only taps; checks the size of each target, and that nothing is wider than the window. */
 export class Touch implements Input {
+  clicks = 0;
+
   constructor(private readonly page: Page) {}
 
   /** Checks the size of a control, including a label or table row around it. */
@@ -178,6 +243,7 @@ export class Touch implements Input {
     await this.write(this.page.getByLabel('Password', { exact: true }), 'fastpath');
     await this.press(this.page.getByRole('button', { name: 'Log in' }));
     await loggedIn(this.page);
+    this.clicks = 0;
   }
 
   async go(screen: string): Promise<void> {
@@ -200,8 +266,9 @@ export class Touch implements Input {
   }
 
   async press(target: Locator): Promise<void> {
+    this.clicks += 1;
     await this.large(target);
-    await target.tap();
+    await (await visible(target)).tap();
     await this.fits();
   }
 

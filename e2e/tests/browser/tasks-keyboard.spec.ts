@@ -3,10 +3,11 @@ import { test } from './fixture';
 import { Keyboard } from './hands';
 import { standaloneOnly } from './place';
 import { tasks } from './tasks';
+import { ownerTasks } from './tasks-owner';
 
 standaloneOnly();
 
-for (const { title, inspected = false, prepare, perform } of tasks) {
+for (const { title, inspected = false, prepare, perform } of [...ownerTasks, ...tasks]) {
   test.describe(() => {
     test.use({ inspected });
     test(`by keyboard: ${title}`, async ({ page, router, lan, lab }) => {

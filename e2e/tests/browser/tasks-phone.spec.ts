@@ -3,12 +3,13 @@ import { test } from './fixture';
 import { PHONE, Touch } from './hands';
 import { standaloneOnly } from './place';
 import { tasks } from './tasks';
+import { ownerTasks } from './tasks-owner';
 
 standaloneOnly();
 
 test.use({ viewport: PHONE, hasTouch: true, isMobile: true });
 
-for (const { title, inspected = false, prepare, perform } of tasks) {
+for (const { title, inspected = false, prepare, perform } of [...ownerTasks, ...tasks]) {
   test.describe(() => {
     test.use({ inspected });
     test(`on a phone: ${title}`, async ({ page, router, lan, lab }) => {

@@ -3,11 +3,11 @@
 
 import type { Locator, Page } from '@playwright/test';
 import { cell, CHANGE_MS, membership, review, waitConfirmed } from './change';
-import { expect, rowOf } from './fixture';
+import { expect } from './fixture';
 import type { Input } from './hands';
 import { hosts, type Lab, type Lan, type Router } from './lab';
 
-interface Place {
+export interface Place {
   page: Page;
   router: Router;
   lan: Lan;
@@ -25,7 +25,7 @@ export interface Task {
 const DOCTOR_MS = 180_000;
 
 /** Opens the review, consents to all exposures, and applies until the change is confirmed. */
-async function applied(input: Input, page: Page): Promise<void> {
+export async function applied(input: Input, page: Page): Promise<void> {
   await input.press(page.getByRole('button', { name: 'Review and apply' }));
   await expect(review(page)).toBeVisible({ timeout: CHANGE_MS });
   const consents = review(page).locator('[data-exposes]').getByRole('checkbox');
@@ -40,26 +40,6 @@ async function expand(input: Input, details: Locator): Promise<void> {
   if (!(await isOpen())) await input.press(details.locator('> summary'));
   expect(await isOpen()).toBe(true);
 }
-
-const why: Task = {
-  title: 'find why a flow is slow',
-  prepare: async ({ router }) => {
-    await router.run(
-      `printf '\\nconfig exclude\\n\\toption dest 203.0.113.0/24\\n' >>/etc/config/fastpath
-      /etc/init.d/fastpathd reload`,
-    );
-  },
-  perform: async (input, { page, lan, lab }) => {
-    const port = await lan.download(hosts.isp);
-    await lab.verb('soon', '10', 'on_path', 'slow/excluded', '--proto', 'tcp', '--text', `${port}`);
-    await input.go('Flows');
-    await input.write(page.getByRole('searchbox', { name: 'Filter flows' }), `${port}`);
-    await input.press(rowOf(page, port).getByRole('button'));
-    const panel = page.getByRole('complementary', { name: /^Flow/ });
-    await expect(panel).toContainText('Excluded by configuration');
-    await expect(panel).toContainText('An exclusion in the configuration keeps this flow');
-  },
-};
 
 const vlan: Task = {
   title: 'add a guest VLAN',
@@ -80,16 +60,6 @@ const vlan: Task = {
     await expect.poll(members).toMatch(/30 PVID Egress Untagged/);
     expect(await router.run('ip -4 addr show br-lan.30')).toContain('10.10.30.1/24');
     expect(await router.run('nft list table inet fw4')).toContain('guest');
-  },
-};
-
-const password: Task = {
-  title: 'change the PPPoE password',
-  perform: async (input, { page, router }) => {
-    await input.go('Internet');
-    await input.write(page.getByLabel('Password', { exact: true }), 'another-1');
-    await applied(input, page);
-    expect(await router.run('cat /etc/config/network')).toContain(`option password 'another-1'`);
   },
 };
 
@@ -177,22 +147,6 @@ const engine: Task = {
   },
 };
 
-const forward: Task = {
-  title: 'add a port forward',
-  perform: async (input, { page, router }) => {
-    await input.go('Firewall');
-    await input.press(page.getByRole('button', { name: 'Add port forward' }));
-    const form = page.locator('details[open][data-forward]').last();
-    await input.write(form.getByRole('textbox', { name: 'Name' }), 'web');
-    await input.write(form.getByLabel('External port'), '8443');
-    await input.write(form.getByLabel('Internal host'), hosts.h10);
-    await input.write(form.getByLabel('Internal port'), '443');
-    await applied(input, page);
-    const rules = await router.run('nft list table inet fw4');
-    expect(rules).toMatch(/tcp dport 8443 .*dnat ip to 10\.10\.10\.10:443/);
-  },
-};
-
 const exclusion: Task = {
   title: 'keep a host off the fast path',
   perform: async (input, { page, lan, lab }) => {
@@ -210,47 +164,5 @@ const exclusion: Task = {
   },
 };
 
-const pause: Task = {
-  title: 'pause a device for an hour and resume it',
-  prepare: ({ lan }) => lan.reachesInternet(),
-  perform: async (input, { page, router }) => {
-    const file = () => router.run('cat /etc/config/fastpath');
-    await input.go('Devices');
-    await input.press(page.getByRole('link', { name: /^h10/ }));
-    await input.press(page.getByRole('button', { name: 'Pause 1 h' }));
-    await expect(page.getByText(/^Paused until \d\d:\d\d\.$/)).toBeVisible();
-    const until = /^\s*option\s+paused_until\s+'\d{10}'/m;
-    expect(await file()).toMatch(until);
-    await input.press(page.getByRole('button', { name: 'Resume' }));
-    await expect(page.getByText('Resumed.')).toBeVisible();
-    expect(await file()).not.toMatch(until);
-  },
-};
-
-const reserve: Task = {
-  title: 'reserve the address of a device',
-  prepare: ({ lan }) => lan.reachesInternet(),
-  perform: async (input, { page, router }) => {
-    await input.go('Devices');
-    await input.press(page.getByRole('link', { name: /^h10/ }));
-    await input.press(page.getByRole('button', { name: `Reserve ${hosts.h10}` }));
-    await applied(input, page);
-    expect(await router.run('cat /etc/config/dhcp')).toContain(`option ip '${hosts.h10}'`);
-    await expect(page.getByRole('button', { name: `${hosts.h10} is reserved` })).toBeVisible();
-  },
-};
-
-export const tasks: readonly Task[] = [
-  why,
-  vlan,
-  password,
-  release,
-  undo,
-  setting,
-  accept,
-  engine,
-  forward,
-  exclusion,
-  pause,
-  reserve,
-];
+/** Tasks of an administrator, beside those of an owner. */
+export const tasks: readonly Task[] = [vlan, release, undo, setting, accept, engine, exclusion];
