@@ -18,7 +18,7 @@ export interface Slot {
   values: readonly number[] | null;
 }
 
-/** Sums recorded rows into `length` periods of `step_ms`, of which the last one includes `now_ms`. */
+/** Sums recorded rows into `length` periods of `step_ms`; the last one includes `now_ms`. */
 export function slotsOf(
   { cols, rows }: Rows,
   names: readonly string[],

@@ -35,7 +35,7 @@ export function nextAt(hour: number, now_ms: number, zone: string | undefined): 
   return utcOf(last + offsetAt(last, zone) + 86_400_000, zone);
 }
 
-/** Returns the time at which clocks show `wall`. Repeats, because the offset may change meanwhile. */
+/** Returns the time at which clocks show `wall`; the offset may change close to it. */
 function utcOf(wall: number, zone: string | undefined): number {
   const near = wall - offsetAt(wall, zone);
   return wall - offsetAt(near, zone);
