@@ -50,7 +50,7 @@ export const panels: readonly (Place & { catalogue: string; headings: readonly s
   { screen: 'fastpath', catalogue: 'fastpath', headings: ['now'], writes: true },
   { screen: 'firewall', catalogue: 'firewall', headings: ['zones', 'forwards'] },
   { screen: 'cpu', catalogue: 'cpu', headings: ['plan', 'options'] },
-  { screen: 'export', catalogue: 'export', headings: ['collectors', 'metrics'] },
+  { screen: 'export', catalogue: 'export', headings: ['collectors', 'metrics', 'notifications'] },
   { screen: 'health', catalogue: 'health', headings: ['pmtu.title'], writes: true },
   { screen: 'system', catalogue: 'system', headings: ['users', 'backup', 'image', 'more', 'log'] },
   { screen: 'system', catalogue: 'system', headings: ['reboot.title'], writes: true },

@@ -2,7 +2,9 @@
 
 import { Fault } from '../api/errors';
 import type { Radio, Ssid, Station } from '../api/types-wireless';
+import { count, rate, spelled, text as textOf } from '../format';
 import type { App } from '../shell/app.svelte';
+import { w } from './messages';
 
 export type Air = ReadonlyMap<string, Radio>;
 
@@ -17,7 +19,7 @@ export const isPoint = (device: string): boolean => /^phy[\d.]+-ap\d+$|^wlan\d/.
 export type State = 'up' | 'off' | 'pending' | 'failed';
 
 /** Returns the state of the radios; empty if an older router lacks the object. */
-export async function airOf(app: App, signal: AbortSignal): Promise<Air> {
+export async function airOf(app: App, signal?: AbortSignal): Promise<Air> {
   try {
     const reply = await app.api.request('fastpath.wireless', 'status', {}, signal);
     return new Map((reply['radios'] as Radio[]).map((radio) => [radio.name, radio]));
@@ -43,8 +45,10 @@ export function namesOf(air: Air): ReadonlyMap<string, string> {
   );
 }
 
+type Connection = Station & { point: Ssid };
+
 /** Returns the connection of a device; undefined if no access point has it as a station. */
-export function stationOf(air: Air, mac: string): (Station & { point: Ssid }) | undefined {
+export function stationOf(air: Air, mac: string): Connection | undefined {
   for (const point of ssidsOf(air)) {
     const station = point.stations?.find((each) => each.mac.toLowerCase() === mac);
     if (station) return { ...station, point };
@@ -69,4 +73,16 @@ export function channelAt(mhz: number): { band: '2g' | '5g' | '6g' | '60g'; chan
   if (mhz < 5945) return { band: '5g', channel: (mhz - 5000) / 5 };
   if (mhz <= 45_000) return { band: '6g', channel: (mhz - 5950) / 5 };
   return { band: '60g', channel: (mhz - 56_160) / 2160 };
+}
+
+/** Describes a connection: SSID, channel, signal and bit rates, as far as they are known. */
+export function connectionOf({ point, signal_dbm, down_kbit, up_kbit }: Connection): string {
+  const { band, channel } = channelAt(point.frequency_mhz ?? 0);
+  const ssid = spelled(point.ssid);
+  return [
+    point.frequency_mhz ? w('station', { ssid, band: w(`band.${band}`), channel }) : ssid,
+    ...(signal_dbm === undefined ? [] : [w('signal', { dbm: count(signal_dbm) })]),
+    ...(down_kbit === undefined ? [] : [`↓ ${textOf(rate(down_kbit * 1000))}`]),
+    ...(up_kbit === undefined ? [] : [`↑ ${textOf(rate(up_kbit * 1000))}`]),
+  ].join(' · ');
 }

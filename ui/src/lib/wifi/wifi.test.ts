@@ -5,7 +5,7 @@ import { Draft } from '../form/draft.svelte';
 import { MASK, text, type Section } from '../form/sections';
 import type { Radio } from '../api/types-wireless';
 import { removeVlan, renameVlan, vlansOf } from '../network/matrix';
-import { channelAt, isPoint, namesOf, stateOf, stationOf, stationsAt } from './air';
+import { channelAt, connectionOf, isPoint, namesOf, stateOf, stationOf, stationsAt } from './air';
 import { nameOf, pointIn, putInto } from './ports';
 import {
   addPoint,
@@ -232,6 +232,15 @@ describe('the state of radios', () => {
     expect(stationsAt(air([{ ...point, stations: [] }]), 'home')).toBe(0);
     expect(stationsAt(air([{ ...point, stations }, point]), 'home')).toBeUndefined();
     expect(stationsAt(one, 'guests')).toBeUndefined();
+  });
+
+  it('describes a connection, as far as it is known', () => {
+    const point = { ...ssid, device: 'phy0-ap0', frequency_mhz: 5180 };
+    const rates = { signal_dbm: -52, down_kbit: 866_700, up_kbit: 6000 };
+    expect(connectionOf({ mac: '', point, ...rates })).toBe(
+      'Home on 5 GHz, channel 36 · -52 dBm · ↓ 867 Mbit/s · ↑ 6.00 Mbit/s',
+    );
+    expect(connectionOf({ mac: '', point: { ...ssid, device: 'phy0-ap0' } })).toBe('Home');
   });
 
   it('names the channel of a frequency', () => {
