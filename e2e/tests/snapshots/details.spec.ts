@@ -134,6 +134,14 @@ test('Escape in the filter of alerts does not close the open alert', async ({ pa
 
 test('an alert offers edits of the configuration', async ({ page }) => {
   await open(page, 'protection');
+  // Edits that cut somebody off are not applied at once.
+  await page.route('**/ubus', (route) => {
+    const { id, params } = route.request().postDataJSON() as { id: number; params: unknown[] };
+    if (params[2] !== 'check') return route.fallback();
+    const cuts = [{ code: 'own-address', params: {}, text: '' }];
+    const result = [0, { problems: [], diff: [], cuts }];
+    return route.fulfill({ json: { jsonrpc: '2.0', id, result } });
+  });
   await page.locator('[data-alert] button').first().click();
   const details = page.getByRole('complementary', { name: 'Alert' });
   for (const name of ['Block 203.0.113.1', 'Disable rule 8100001', 'Never inspect 10.10.10.10']) {
