@@ -62,7 +62,8 @@ config rule 'default_rule_v4'
 ];
 
 /// Returns the edit of a section, or one that adds a named or an anonymous section.
-fn edit(op: &str, config: &str, [kind, section]: [&str; 2], values: Value) -> Value {
+fn edit(op: &str, config: &str, [kind, section]: [&str; 2], values: impl Into<Value>) -> Value {
+    let values = values.into();
     let name = if op == "new" { "id" } else { "section" };
     let op = if op == "new" { "add" } else { op };
     let mut edit = json!({"config": config, "op": op, name: section, "values": values});
