@@ -32,8 +32,11 @@ const content: Record<string, readonly (string | RegExp)[]> = {
     ...[/findings? needs? attention/, 'Protection', /^PPPoE and path MTU/, /^Path MTU test/],
     ...['Kernel and system', /checks passed/],
   ],
-  network: ['Ports and VLANs of br-lan', 'DHCP and IPv6', 'Reserved addresses', 'Local names'],
-  wan: ['Connection', 'Settings of wan', 'Keep latency low'],
+  network: [
+    ...['Ports and VLANs of br-lan', 'Television (IPTV)', 'DHCP and IPv6'],
+    ...['Reserved addresses', 'Local names'],
+  ],
+  wan: ['Connection', 'Settings of wan', 'Internet connections', 'Keep latency low'],
   fastpath: [
     ...['Engine', 'Ports', 'Traffic types', 'Keep latency low'],
     ...['Inspection budget', 'Exclusions', 'Conntrack helpers', 'Maintenance'],
