@@ -192,7 +192,9 @@ impl State {
             }
             Event::Written(Err(failure)) => {
                 self.writing = 0;
-                if self.failure.as_ref() != Some(&failure) {
+                // The text of a full disk has its free space, which varies.
+                let is_same = |last: &Failure| *last == failure || last.is_full && failure.is_full;
+                if !self.failure.as_ref().is_some_and(is_same) {
                     log::warn!("history: {}; retrying", failure.text);
                 }
                 self.failure = Some(failure);
