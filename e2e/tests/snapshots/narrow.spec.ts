@@ -36,7 +36,10 @@ const content: Record<string, readonly (string | RegExp)[]> = {
     ...['Ports and VLANs of br-lan', 'Television (IPTV)', 'DHCP and IPv6'],
     ...['Reserved addresses', 'Local names'],
   ],
-  wan: ['Connection', 'Settings of wan', 'Internet connections', 'Keep latency low'],
+  wan: [
+    ...['Connection', 'Latency and loss', 'Settings of wan', 'Internet connections'],
+    'Keep latency low',
+  ],
   fastpath: [
     ...['Engine', 'Ports', 'Traffic types', 'Keep latency low'],
     ...['Inspection budget', 'Exclusions', 'Conntrack helpers', 'Maintenance'],
