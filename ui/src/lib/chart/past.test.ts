@@ -14,6 +14,23 @@ const rows = [
 const span = { step_ms: QUARTER_MS, length: 4, now_ms };
 
 describe('slots', () => {
+  it('are local days, also when clocks change', () => {
+    const days = (times: string[], now: string) => {
+      const days = times.map((text) => [Date.parse(text), 1]);
+      const cols = ['at_ms', 'up_bytes'];
+      const span = { step_ms: 86_400_000, length: 4, now_ms: Date.parse(now) };
+      return slotsOf({ cols, rows: days }, ['up_bytes'], span).map(({ values }) => values?.[0]);
+    };
+    const london = ['2026-03-28T00:00Z', '2026-03-29T00:00Z', '2026-03-29T23:00Z'];
+    expect(days(london, '2026-03-30T12:00Z')).toEqual([undefined, 1, 1, 1]);
+    expect(days(london, '2026-03-30T23:30Z')).toEqual([1, 1, 1, undefined]);
+    const sydney = ['2026-10-02T14:00Z', '2026-10-03T14:00Z', '2026-10-04T13:00Z'];
+    expect(days(sydney, '2026-10-05T12:59Z')).toEqual([undefined, 1, 1, 1]);
+    expect(days(['2026-11-28T23:00Z'], '2026-11-30T22:00Z')).toEqual([
+      ...[undefined, undefined, 1, undefined],
+    ]);
+  });
+
   it('are without a value where nothing was recorded', () => {
     const slots = slotsOf({ cols, rows }, ['down_bytes', 'up_bytes'], span);
     expect(slots.map(({ values }) => values)).toEqual([[2, 1], null, [4, 3], [0, 0]]);

@@ -18,7 +18,13 @@ export interface Slot {
   values: readonly number[] | null;
 }
 
-/** Sums recorded rows into `length` periods of `step_ms`; the last one includes `now_ms`. */
+/** Local midnights differ by so much in UTC over a year. */
+const SAVING_MS = 2 * 3_600_000;
+
+/**
+ * Sums recorded rows into `length` periods of `step_ms`; the last one includes `now_ms`. Days begin
+ * when the daemon's do, at the router's midnight.
+ */
 export function slotsOf(
   { cols, rows }: Rows,
   names: readonly string[],
@@ -26,17 +32,20 @@ export function slotsOf(
 ): Slot[] {
   const at = cols.indexOf('at_ms');
   const columns = names.map((name) => cols.indexOf(name));
-  const first = Math.floor(now_ms / step_ms) - length + 1;
+  const ofDays = step_ms % DAY_MS === 0;
+  const phase = ofDays ? (rows.at(-1)?.[at] ?? 0) % DAY_MS : 0;
+  const first = Math.floor((now_ms - phase) / step_ms) - length + 1;
   const sums: (number[] | null)[] = Array.from({ length }, () => null);
   for (const row of rows) {
-    const slot = Math.floor((row[at] ?? 0) / step_ms) - first;
+    const begin = (row[at] ?? 0) - phase + (ofDays ? SAVING_MS : 0);
+    const slot = Math.floor(begin / step_ms) - first;
     if (slot < 0 || slot >= length) continue;
     const sum = sums[slot];
     sums[slot] = columns.map((column, i) => (sum?.[i] ?? 0) + (row[column] ?? 0));
   }
   return sums.map((values, i) => ({
-    from_ms: (first + i) * step_ms,
-    to_ms: (first + i + 1) * step_ms,
+    from_ms: phase + (first + i) * step_ms,
+    to_ms: phase + (first + i + 1) * step_ms,
     values,
   }));
 }

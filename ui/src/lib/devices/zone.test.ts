@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import { expect, it } from 'vitest';
-import { lastAt, nextAt, offsetAt, zoneOf } from './zone';
+import { lastAt, midnight, nextAt, offsetAt, zoneOf } from './zone';
 
 const BERLIN = 'CET-1CEST,M3.5.0,M10.5.0/3';
 const at = (text: string) => Date.parse(text);
@@ -25,6 +25,14 @@ it('the last and the next hour are of the zone, also when clocks change', () => 
     ).toEqual([last, next]);
   }
   expect(offsetAt(at('2026-11-30T00:00:30.250Z'), 'Australia/Sydney')).toBe(11 * 3_600_000);
+});
+
+it('days before begin at midnight, also when clocks change', () => {
+  const now = at('2026-11-02T11:00Z');
+  expect([0, 6, 7, 8, 9, 29].map((days) => iso(midnight(now, 'Europe/Berlin', days)))).toEqual([
+    ...['2026-11-01T23:00', '2026-10-26T23:00', '2026-10-25T23:00', '2026-10-24T22:00'],
+    ...['2026-10-23T22:00', '2026-10-03T22:00'],
+  ]);
 });
 
 it('the name of a zone counts if it agrees with the zone that the daemon uses', () => {

@@ -29,6 +29,13 @@ export function lastAt(hour: number, now_ms: number, zone: string | undefined): 
   return utcOf(wall, zone);
 }
 
+/** Returns midnight of today, or of some days before, Unix ms. */
+export function midnight(now_ms: number, zone: string | undefined, days = 0): number {
+  const today = lastAt(0, now_ms, zone);
+  // Noon, because days have 23 to 25 hours.
+  return days === 0 ? today : lastAt(0, today - (days - 0.5) * 86_400_000, zone);
+}
+
 /** Returns the next time, Unix ms, at which it will be `hour` o'clock. */
 export function nextAt(hour: number, now_ms: number, zone: string | undefined): number {
   const last = lastAt(hour, now_ms, zone);
