@@ -241,7 +241,8 @@ impl Network {
             map.insert("ipv4-address".to_owned(), json!(of(false)));
             map.insert("ipv6-address".to_owned(), json!(of(true)));
             map.insert("route".to_owned(), json!(routes));
-            map.insert("dns-server".to_owned(), json!([]));
+            let dns = section.option("dns").map(|value| value.words()).unwrap_or_default();
+            map.insert("dns-server".to_owned(), json!(dns));
         }
         map.insert("data".to_owned(), json!({}));
         Value::Object(map)

@@ -67,3 +67,42 @@ test_history_is_off_by_the_configuration() {
     before=$(gw 'cat /etc/fastpath/history/* | sha256sum')
     never 3 eval '[ "$(gw "cat /etc/fastpath/history/* | sha256sum")" != "$before" ]'
 }
+
+# line FILTER: succeeds if the jq FILTER holds for the last quarter hour of the WAN with probes.
+line() {
+    says "[.wans[] | select(.name == \"wan\") | .cols as \$cols | .rows[] |
+        [\$cols, .] | transpose | map({(.[0]): .[1]}) | add | select(.probes > 0)] |
+        last // empty | $1" usage
+}
+probes() {
+    said '[.wans[] | select(.name == "wan") | .rows[] | .[3:5]] | transpose | map(add) | @json' \
+        usage
+}
+
+# The DNS server of the lab's provider answers, then its answers are dropped.
+test_latency_and_loss_of_the_line_are_recorded() {
+    local before
+    at_the_end 'configuration_back; cp_config_back'
+    recording 1
+    never 12 line true
+    edit_config network "/username/a\\	option dns '203.0.113.1'"
+    soon 30 line '.min_us > 0 and .lost == 0'
+    line '.min_us <= .mean_us and .mean_us <= .max_us and .max_us < 2000000' ||
+        fail "no round trips"
+    gw nft -f - <<'END'
+table inet e2e {
+    chain input {
+        type filter hook input priority -300
+        ip saddr 203.0.113.1 udp sport 53 drop
+    }
+}
+END
+    soon 40 line '.lost > 0 and .lost < .probes'
+    saved
+    before=$(probes)
+    edit_config network "/username/a\\	option demand '300'"
+    # A probe may be under way.
+    until_still 3 probes
+    before=$(probes)
+    never 12 eval "[ \"\$(probes)\" != '$before' ]"
+}

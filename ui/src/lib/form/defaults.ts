@@ -18,6 +18,7 @@ export const defaults = {
     metrics_hosts: '20',
     history: '1',
     history_interval: '600',
+    history_probes: '1',
   },
   latency: { enabled: '0' },
   ips: {

@@ -40,7 +40,10 @@ pub(crate) fn readable(config: &str) -> Option<Keep> {
         // Reveals whether SQM already shapes the WAN.
         "sqm" => Some(Keep::Sections(&[("queue", Named(&["enabled", "interface"]))])),
         "dhcp" => Some(Keep::Sections(&[("host", Named(&["mac", "name"]))])),
-        "network" => Some(Keep::Sections(&[("globals", Named(&["packet_steering"]))])),
+        "network" => Some(Keep::Sections(&[
+            ("globals", Named(&["packet_steering"])),
+            ("interface", Named(&["demand"])),
+        ])),
         _ => None,
     }
 }
@@ -81,13 +84,15 @@ mod tests {
     #[test]
     fn excludes_passwords_and_keys() {
         let network = json!({
-            "wan": {".type": "interface", ".name": "wan", "proto": "pppoe", "password": "secret"},
+            "wan": {".type": "interface", ".name": "wan", "proto": "pppoe", "password": "secret",
+                "demand": "300"},
             "wg": {".type": "wireguard_wg0", "preshared_key": "secret"},
             "globals": {".type": "globals", ".index": 1, "packet_steering": "2",
                 "ula_prefix": "fd00::/48"},
         });
         let globals = json!({".type": "globals", ".index": 1, "packet_steering": "2"});
-        assert_eq!(kept("network", network), json!({"globals": globals}));
+        let wan = json!({".type": "interface", ".name": "wan", "demand": "300"});
+        assert_eq!(kept("network", network), json!({"wan": wan, "globals": globals}));
     }
 
     #[test]

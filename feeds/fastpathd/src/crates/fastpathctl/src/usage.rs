@@ -47,6 +47,21 @@ pub(crate) fn usage(answer: &Value) -> String {
         });
         let _ = write!(out, "\n{}", table("DEVICE|>SENT|>RECEIVED|>OFFLOADED", devices));
     }
+    let lines = list(answer, "wans").flat_map(|wan| {
+        list(wan, "rows").filter_map(|row| {
+            let cell = |at: usize| row.get(at).and_then(Value::as_i64).unwrap_or(0);
+            let [sent, lost] = [cell(3), cell(4)];
+            let mut line = vec![time(cell(0)), plain(text(wan, "name"))];
+            line.extend([5, 6, 7].map(|at| millis(cell(at))));
+            line.push(format!("{lost}/{sent}"));
+            (sent > 0).then_some(line)
+        })
+    });
+    let lines: Vec<_> = lines.collect();
+    if !lines.is_empty() {
+        let head = "FROM (UTC)|LINE|>MIN MS|>MEAN MS|>MAX MS|>LOST";
+        let _ = write!(out, "\n{}", table(head, lines.into_iter()));
+    }
     out.push_str(&storage(answer));
     out
 }
@@ -67,6 +82,14 @@ pub(crate) fn columns(answer: &Value) -> String {
         let _ = writeln!(out, "{}\t{}\t{kind}\t{about}\t{name}", event["id"], event["at_ms"]);
     }
     out
+}
+
+/// Formats microseconds as milliseconds, 0 as a missing value.
+fn millis(micros: i64) -> String {
+    match micros {
+        0 => "-".to_owned(),
+        _ => format!("{}.{}", micros / 1000, micros % 1000 / 100),
+    }
 }
 
 fn storage(answer: &Value) -> String {
@@ -127,7 +150,21 @@ mod tests {
         let said = usage(&json!({
             "rows": [row], "more": true, "storage": {"state": "room", "why": "8 MB are needed"},
             "devices": [{"mac": "", "up_bytes": 3}],
+            "wans": [{"name": "wan", "rows": [
+                [1_796_029_453_000_u64, 0, 0, 90, 2, 9000, 12_345, 150_000],
+                [1_796_030_353_000_u64, 0, 0, 90, 90, 0, 0, 0],
+                [1_796_031_253_000_u64, 7, 8, 0, 0, 0, 0, 0],
+            ]}],
         }));
+        assert!(
+            said.contains("2026-11-30 09:04  wan      9.0     12.3   150.0   2/90\n"),
+            "{said}"
+        );
+        assert!(
+            said.contains("2026-11-30 09:19  wan        -        -       -  90/90\n"),
+            "{said}"
+        );
+        assert!(!said.contains("09:34"), "{said}");
         assert!(said.contains("2026-11-30 09:04    15m00s  1.0 kB    2.0 MB        0 B"), "{said}");
         assert!(said.contains("others   3 B       0 B        0 B"), "{said}");
         assert!(said.ends_with("history: room 8 MB are needed\n"), "{said}");

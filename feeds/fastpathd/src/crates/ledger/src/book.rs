@@ -6,7 +6,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::code::{Reader, number};
 
 pub const QUARTER_S: u32 = 900;
-const QUARTERS_PER_DAY: u32 = 96;
 /// Maximum devices of a day without quarter hours; the sums of further ones are `Others`.
 const MAX_DAY_DEVICES: usize = 128;
 /// Maximum days without quarter hours in a book.
@@ -19,29 +18,30 @@ pub const MAX_ABOUT: usize = 64;
 /// Flag of an event's kind: an id follows.
 const HAS_ID: u8 = 0x80;
 
-/// Period of UTC, counted from the epoch.
+/// Returns the first quarter hour of the local day of a quarter hour.
+pub type DayOf<'a> = &'a dyn Fn(u32) -> u32;
+
+/// Period by its first quarter hour of UTC, counted from the epoch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Stamp {
+    /// Local day by the time zone when its quarter hours were summed.
     Day(u32),
     Quarter(u32),
 }
 
 impl Stamp {
     #[must_use]
-    pub fn day(self) -> u32 {
+    pub fn day(self, day_of: DayOf<'_>) -> Self {
         match self {
-            Self::Day(day) => day,
-            Self::Quarter(quarter) => quarter / QUARTERS_PER_DAY,
+            Self::Day(_) => self,
+            Self::Quarter(quarter) => Self::Day(day_of(quarter)),
         }
     }
 
     #[must_use]
     pub fn start_ms(self) -> u64 {
-        let quarter = match self {
-            Self::Day(day) => u64::from(day) * u64::from(QUARTERS_PER_DAY),
-            Self::Quarter(quarter) => u64::from(quarter),
-        };
-        quarter * u64::from(QUARTER_S) * 1000
+        let (Self::Day(quarter) | Self::Quarter(quarter)) = self;
+        u64::from(quarter) * u64::from(QUARTER_S) * 1000
     }
 
     /// Returns the quarter hour of a Unix time in milliseconds.
@@ -87,6 +87,26 @@ pub enum Key {
     Wan(Name),
     /// Alerts about packets that passed, and about dropped packets.
     Alerts,
+    /// Probes of a WAN: sent ones, microseconds of all round trips, lost ones.
+    Probes(Name),
+    /// Shortest and longest round trip of a WAN in microseconds; 0 without any.
+    Extremes(Name),
+}
+
+impl Key {
+    /// Adds sums of this key.
+    pub fn add(self, to: &mut Sums, more: Sums) {
+        if let Self::Extremes(_) = self {
+            if to[0] == 0 || (more[0] > 0 && more[0] < to[0]) {
+                to[0] = more[0];
+            }
+            to[1] = to[1].max(more[1]);
+            return;
+        }
+        for (sum, more) in to.iter_mut().zip(more) {
+            *sum = sum.saturating_add(more);
+        }
+    }
 }
 
 pub type Sums = [u64; 3];
@@ -165,10 +185,7 @@ pub struct Book {
 
 impl Book {
     pub fn add(&mut self, stamp: Stamp, key: Key, sums: Sums) {
-        let cell = self.cells.entry((stamp, key)).or_default();
-        for (sum, more) in cell.iter_mut().zip(sums) {
-            *sum = sum.saturating_add(more);
-        }
+        key.add(self.cells.entry((stamp, key)).or_default(), sums);
     }
 
     pub fn merge(&mut self, other: Self) {
@@ -188,25 +205,26 @@ impl Book {
     }
 
     /// Moves what belongs to `day` into a book of its own.
-    pub(crate) fn take_day(&mut self, day: u32) -> Self {
+    pub(crate) fn take_day(&mut self, day: u32, day_of: DayOf<'_>) -> Self {
+        let is_taken = |stamp: Stamp| stamp.day(day_of) == Stamp::Day(day);
         let cells = std::mem::take(&mut self.cells);
-        let (taken, left) = cells.into_iter().partition(|((stamp, _), _)| stamp.day() == day);
+        let (taken, left) = cells.into_iter().partition(|((stamp, _), _)| is_taken(*stamp));
         self.cells = left;
         let (events, left) = std::mem::take(&mut self.events)
             .into_iter()
-            .partition(|event| Stamp::quarter_of(event.unix_ms).day() == day);
+            .partition(|event| is_taken(Stamp::quarter_of(event.unix_ms)));
         self.events = left;
         Self { cells: taken, events }
     }
 
     /// Sums quarter hours to days, and applies the limits of days.
-    pub(crate) fn reduce(&mut self) {
+    pub(crate) fn reduce(&mut self, day_of: DayOf<'_>) {
         for ((stamp, key), sums) in std::mem::take(&mut self.cells) {
-            self.add(Stamp::Day(stamp.day()), key, sums);
+            self.add(stamp.day(day_of), key, sums);
         }
-        let mut days: BTreeMap<u32, Vec<(u64, Key)>> = BTreeMap::new();
+        let mut days: BTreeMap<Stamp, Vec<(u64, Key)>> = BTreeMap::new();
         for ((stamp, key), [sent, received, _]) in &self.cells {
-            let devices = days.entry(stamp.day()).or_default();
+            let devices = days.entry(*stamp).or_default();
             if matches!(key, Key::Device(_)) {
                 devices.push((sent.saturating_add(*received), *key));
             }
@@ -214,8 +232,8 @@ impl Book {
         for (day, mut devices) in days {
             devices.sort_unstable_by(|one, other| other.cmp(one));
             for (_, key) in devices.into_iter().skip(MAX_DAY_DEVICES) {
-                let sums = self.cells.remove(&(Stamp::Day(day), key)).unwrap_or_default();
-                self.add(Stamp::Day(day), Key::Others, sums);
+                let sums = self.cells.remove(&(day, key)).unwrap_or_default();
+                self.add(day, Key::Others, sums);
             }
         }
     }
@@ -287,8 +305,9 @@ impl Book {
         }
     }
 
-    /// Returns `None` if the bytes are not an encoded book.
-    pub(crate) fn decode(from: &mut Reader<'_>) -> Option<Self> {
+    /// Returns `None` if the bytes are not an encoded book. `day_len` is the number of quarter
+    /// hours in the unit of days.
+    pub(crate) fn decode(from: &mut Reader<'_>, day_len: u32) -> Option<Self> {
         let mut book = Self::default();
         let mut keys = Vec::new();
         for _ in 0..from.number()? {
@@ -297,8 +316,11 @@ impl Book {
         for _ in 0..from.number()? {
             let stamp = from.number()?;
             let number_of = u32::try_from(stamp >> 1).ok()?;
-            let stamp =
-                if stamp & 1 == 1 { Stamp::Day(number_of) } else { Stamp::Quarter(number_of) };
+            let stamp = if stamp & 1 == 1 {
+                Stamp::Day(number_of.checked_mul(day_len)?)
+            } else {
+                Stamp::Quarter(number_of)
+            };
             let mut next = 0_usize;
             for _ in 0..from.number()? {
                 next = next.checked_add(usize::try_from(from.number()?).ok()?)?;
@@ -335,10 +357,9 @@ impl Key {
                 to.extend(mac);
             }
             Self::Path(path) => to.extend([4, *path]),
-            Self::Wan(name) => {
-                to.push(5);
-                text(to, name.text().as_bytes());
-            }
+            Self::Wan(name) => named(to, 5, name),
+            Self::Probes(name) => named(to, 6, name),
+            Self::Extremes(name) => named(to, 7, name),
         }
     }
 
@@ -349,7 +370,10 @@ impl Key {
             2 => Self::Alerts,
             3 => Self::Device(from.take(6)?.try_into().ok()?),
             4 => Self::Path(from.byte()?),
-            5 => Self::Wan(Name::new(str::from_utf8(from.text()?).ok()?)),
+            kind @ 5..=7 => {
+                let name = Name::new(str::from_utf8(from.text()?).ok()?);
+                [Self::Wan, Self::Probes, Self::Extremes][usize::from(kind - 5)](name)
+            }
             _ => return None,
         })
     }
@@ -357,6 +381,11 @@ impl Key {
 
 fn count(to: &mut Vec<u8>, count: usize) {
     number(to, count as u64);
+}
+
+fn named(to: &mut Vec<u8>, kind: u8, name: &Name) {
+    to.push(kind);
+    text(to, name.text().as_bytes());
 }
 
 fn text(to: &mut Vec<u8>, bytes: &[u8]) {

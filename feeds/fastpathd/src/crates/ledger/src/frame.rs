@@ -4,7 +4,9 @@
 use crate::book::Book;
 use crate::code::{Reader, number};
 
-const VERSION: u8 = 1;
+/// Version 1 had UTC days, counted from the epoch.
+const VERSION: u8 = 2;
+const DAY_LEN: [u32; 2] = [96, 1];
 /// Bytes of length and checksum.
 const PREFIX_LEN: usize = 8;
 
@@ -12,7 +14,7 @@ const PREFIX_LEN: usize = 8;
 pub(crate) struct Header {
     /// Serial number of the page.
     pub(crate) serial: u64,
-    /// Day for which the page was begun.
+    /// First quarter hour of the day for which the page was begun.
     pub(crate) day: u32,
     /// Serial number of the write.
     pub(crate) write: u64,
@@ -58,11 +60,9 @@ fn decode_one(reader: &mut Reader<'_>) -> Option<(Header, Book)> {
         return None;
     }
     let mut body = Reader(body);
-    if body.byte()? != VERSION {
-        return None;
-    }
+    let day_len = *DAY_LEN.get(usize::from(body.byte()?.checked_sub(1)?))?;
     let loose = body.byte()? != 0;
     let [serial, day, write] = [body.number()?, body.number()?, body.number()?];
-    let header = Header { serial, day: u32::try_from(day).ok()?, write, loose };
-    Some((header, Book::decode(&mut body)?))
+    let day = u32::try_from(day).ok()?.checked_mul(day_len)?;
+    Some((Header { serial, day, write, loose }, Book::decode(&mut body, day_len)?))
 }

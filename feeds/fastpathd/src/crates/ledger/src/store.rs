@@ -5,7 +5,7 @@
 use std::collections::BTreeSet;
 use std::io;
 
-use crate::book::{Book, Entry, Key, Kind, Stamp, Sums};
+use crate::book::{Book, DayOf, Entry, Key, Kind, Stamp, Sums};
 use crate::frame::{self, Header};
 
 /// Number of pages: today, 30 days, and one for a wrong clock.
@@ -113,7 +113,13 @@ impl<F: Files> Ledger<F> {
                 (page.serial, page.day) = (header.serial, header.day);
                 let devices = book.cells.keys().filter_map(|(_, key)| match key {
                     Key::Device(mac) => Some(*mac),
-                    Key::Recorded | Key::Others | Key::Path(_) | Key::Wan(_) | Key::Alerts => None,
+                    Key::Recorded
+                    | Key::Others
+                    | Key::Path(_)
+                    | Key::Wan(_)
+                    | Key::Alerts
+                    | Key::Probes(_)
+                    | Key::Extremes(_) => None,
                 });
                 ledger.known.extend(devices.take(MAX_KNOWN.saturating_sub(ledger.known.len())));
                 // A loose frame counts only if it is the last one.
@@ -156,8 +162,10 @@ impl<F: Files> Ledger<F> {
         self.pages.iter().map(|page| page.len).sum()
     }
 
-    /// Adds a book with one write. `today` is the current day. After a failure, nothing is added.
-    pub fn write(&mut self, book: &Book, today: u32) -> Result<(), Failure> {
+    /// Adds a book with one write. `now` is the current quarter hour. After a failure, nothing is
+    /// added.
+    pub fn write(&mut self, book: &Book, now: u32, day_of: DayOf<'_>) -> Result<(), Failure> {
+        let today = day_of(now);
         let free = self.files.room().map_err(Failure::Write)?;
         if free.saturating_add(self.size()) < MIN_ROOM {
             return Err(Failure::Room { free });
@@ -165,12 +173,12 @@ impl<F: Files> Ledger<F> {
         let mut all = self.carry.clone();
         all.merge(book.clone());
         let written = if let Some(at) = self.latest(|page| page.day == today) {
-            self.write_today(at, all)
+            self.write_today(at, all, day_of)
         } else {
             match self.latest(|_| true).filter(|last| self.pages[*last].frames > 1) {
                 // Merge a day when it has ended, and begin the next page with the next write.
-                Some(last) => self.rewrite(last, false, all),
-                None => self.begin(all, today),
+                Some(last) => self.rewrite(last, false, all, day_of),
+                None => self.begin(all, today, day_of),
             }
         };
         self.carry = written.map_err(Failure::Write)?;
@@ -184,7 +192,7 @@ impl<F: Files> Ledger<F> {
     }
 
     /// Returns the rest that the next write has to contain, too.
-    fn write_today(&mut self, at: usize, book: Book) -> io::Result<Book> {
+    fn write_today(&mut self, at: usize, book: Book, day_of: DayOf<'_>) -> io::Result<Book> {
         let page = self.pages[at];
         let header =
             Header { serial: page.serial, day: page.day, write: self.write + 1, loose: false };
@@ -192,10 +200,10 @@ impl<F: Files> Ledger<F> {
         frame::encode(header, &book, &mut bytes);
         if self.size() + bytes.len() as u64 > SHRINK_SIZE {
             if let Some(other) = self.to_reduce(at) {
-                return self.rewrite(other, true, book);
+                return self.rewrite(other, true, book, day_of);
             }
             if page.frames > 1 {
-                return self.rewrite(at, false, book);
+                return self.rewrite(at, false, book, day_of);
             }
         }
         self.files.append(at, page.len, &bytes)?;
@@ -217,13 +225,13 @@ impl<F: Files> Ledger<F> {
     }
 
     /// Begins the page of a day. It replaces the oldest page, and keeps the days of that one.
-    fn begin(&mut self, book: Book, today: u32) -> io::Result<Book> {
+    fn begin(&mut self, book: Book, today: u32, day_of: DayOf<'_>) -> io::Result<Book> {
         let (oldest, _) = (0..PAGES)
             .map(|at| (at, self.pages[at].serial))
             .min_by_key(|(_, serial)| *serial)
             .unwrap_or_default();
         let mut all = self.book_of(oldest)?;
-        all.reduce();
+        all.reduce(day_of);
         all.merge(book);
         let serial = self.pages.iter().map(|page| page.serial).max().unwrap_or(0) + 1;
         self.replace(oldest, (serial, today), all, &Book::default())?;
@@ -232,13 +240,19 @@ impl<F: Files> Ledger<F> {
 
     /// Merges the frames of a page with what `book` has of its day, or reduces them to days. The
     /// rest of `book` becomes a loose frame and is returned.
-    fn rewrite(&mut self, at: usize, reduce: bool, mut book: Book) -> io::Result<Book> {
+    fn rewrite(
+        &mut self,
+        at: usize,
+        reduce: bool,
+        mut book: Book,
+        day_of: DayOf<'_>,
+    ) -> io::Result<Book> {
         let page = self.pages[at];
         let mut all = self.book_of(at)?;
         if reduce {
-            all.reduce();
+            all.reduce(day_of);
         } else {
-            all.merge(book.take_day(page.day));
+            all.merge(book.take_day(page.day, day_of));
         }
         self.replace(at, (page.serial, page.day), all, &book)?;
         Ok(book)

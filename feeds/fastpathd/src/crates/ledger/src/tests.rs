@@ -8,6 +8,8 @@ use proptest::prelude::*;
 
 use super::*;
 
+mod days;
+
 const DAY: u32 = 20_500;
 
 /// A disk in memory. A cut keeps some bytes of the next append; a replacement is all or nothing.
@@ -85,6 +87,14 @@ impl Files for Memory {
     }
 }
 
+fn utc(quarter: u32) -> u32 {
+    quarter / 96 * 96
+}
+
+fn write_on(ledger: &mut Ledger<Memory>, book: &Book, day: u32) -> Result<(), Failure> {
+    ledger.write(book, day * 96, &utc)
+}
+
 fn device(number: u32) -> Key {
     let [a, b, c, d] = number.to_be_bytes();
     Key::Device([2, 0, a, b, c, d])
@@ -100,11 +110,17 @@ fn book(quarter: u32, cells: &[(Key, Sums)]) -> Book {
 
 /// Sums by day and key, which all rewriting keeps.
 fn by_day(book: &Book) -> BTreeMap<(u32, Key), Sums> {
-    let mut days = Book::default();
+    let days = by_local_day(book, &utc);
+    days.into_iter().map(|((start, key), sums)| ((start / 96, key), sums)).collect()
+}
+
+fn by_local_day(book: &Book, day_of: DayOf<'_>) -> BTreeMap<(u32, Key), Sums> {
+    let mut days = BTreeMap::new();
     for ((stamp, key), sums) in &book.cells {
-        days.add(Stamp::Day(stamp.day()), *key, *sums);
+        let (Stamp::Day(start) | Stamp::Quarter(start)) = stamp.day(day_of);
+        key.add(days.entry((start, *key)).or_default(), *sums);
     }
-    days.cells.into_iter().map(|((stamp, key), sums)| ((stamp.day(), key), sums)).collect()
+    days
 }
 
 fn all<F: Files>(ledger: &Ledger<F>) -> Book {
@@ -158,10 +174,12 @@ fn a_book_survives_a_restart() {
             (Key::Path(4), [77, 0, 0]),
             (Key::Wan(Name::new("wan")), [1, 2, 0]),
             (Key::Alerts, [1, 1, 0]),
+            (Key::Probes(Name::new("wan")), [60, 1_200_000, 2]),
+            (Key::Extremes(Name::new("wan")), [9_000, 700_000, 0]),
         ],
     );
     written.events.push(event(1_771_200_000_123, "wän"));
-    ledger.write(&written, DAY).unwrap();
+    write_on(&mut ledger, &written, DAY).unwrap();
     assert_eq!(all(&ledger), written);
     let ledger = Ledger::open(files.copy());
     assert_eq!(all(&ledger), written);
@@ -176,7 +194,7 @@ fn a_long_text_is_truncated_at_a_character() {
     let mut written = Book::default();
     written.events.push(event(1, &"ü".repeat(MAX_ABOUT)));
     written.events.push(event(2, &format!("x{}", "ü".repeat(MAX_ABOUT))));
-    ledger.write(&written, DAY).unwrap();
+    write_on(&mut ledger, &written, DAY).unwrap();
     let found = all(&ledger);
     assert_eq!(found.events[0].about, "ü".repeat(MAX_ABOUT / 2));
     assert_eq!(found.events[1].about.len(), MAX_ABOUT - 1);
@@ -187,14 +205,14 @@ fn a_power_cut_at_any_byte_loses_one_write() {
     let files = Memory::new();
     let mut ledger = Ledger::open(files.clone());
     let one = book(DAY * 96, &[(device(1), [10, 200, 7]), (Key::Recorded, [600, 0, 0])]);
-    ledger.write(&one, DAY).unwrap();
+    write_on(&mut ledger, &one, DAY).unwrap();
     let before = by_day(&all(&ledger));
     let len = usize::try_from(ledger.size()).unwrap();
     for cut in 0..=len {
         let files = files.copy();
         let mut ledger = Ledger::open(files.clone());
         files.0.borrow_mut().cut = Some(cut);
-        assert!(ledger.write(&one, DAY).is_err());
+        assert!(write_on(&mut ledger, &one, DAY).is_err());
         assert_eq!(by_day(&all(&ledger)), before, "in memory, cut at {cut}");
         let recovered = files.copy();
         let mut ledger = Ledger::open(recovered.clone());
@@ -204,7 +222,7 @@ fn a_power_cut_at_any_byte_loses_one_write() {
         } else {
             assert_eq!(by_day(&found), before, "cut at {cut}");
         }
-        ledger.write(&one, DAY).unwrap();
+        write_on(&mut ledger, &one, DAY).unwrap();
         assert_eq!(all(&Ledger::open(recovered)), all(&ledger), "cut at {cut}");
     }
 }
@@ -214,9 +232,9 @@ fn any_damaged_byte_is_noticed() {
     let files = Memory::new();
     let mut ledger = Ledger::open(files.clone());
     let [one, other] = [1, 2].map(|number| book(DAY * 96, &[(device(number), [10, 200, 7])]));
-    ledger.write(&one, DAY).unwrap();
+    write_on(&mut ledger, &one, DAY).unwrap();
     let len = usize::try_from(ledger.size()).unwrap();
-    ledger.write(&other, DAY).unwrap();
+    write_on(&mut ledger, &other, DAY).unwrap();
     for at in 0..2 * len {
         let files = files.copy();
         files.0.borrow_mut().pages.get_mut(&0).unwrap()[at] ^= 1 << (at % 8);
@@ -232,13 +250,13 @@ fn without_room_nothing_is_written_until_there_is_some() {
     files.0.borrow_mut().room = MIN_ROOM - 1;
     let mut ledger = Ledger::open(files.clone());
     let one = book(DAY * 96, &[(device(1), [10, 200, 7])]);
-    assert!(matches!(ledger.write(&one, DAY), Err(Failure::Room { .. })));
+    assert!(matches!(write_on(&mut ledger, &one, DAY), Err(Failure::Room { .. })));
     assert_eq!(files.size(), 0);
     files.0.borrow_mut().room = MIN_ROOM;
-    ledger.write(&one, DAY).unwrap();
+    write_on(&mut ledger, &one, DAY).unwrap();
     // The pages themselves count as room.
     files.0.borrow_mut().room = MIN_ROOM - ledger.size();
-    ledger.write(&one, DAY).unwrap();
+    write_on(&mut ledger, &one, DAY).unwrap();
 }
 
 /// A hundred devices with traffic in every quarter hour of 400 days. Every 40th day has 144 writes;
@@ -266,7 +284,7 @@ fn a_hundred_busy_devices_fit_for_400_days() {
                     batch.add(stamp, Key::Path(path), random.sums());
                 }
             }
-            ledger.write(&batch, day).unwrap();
+            write_on(&mut ledger, &batch, day).unwrap();
             for ((stamp, key), sums) in batch.cells {
                 let one: &mut Sums = days.entry((day, key)).or_default();
                 let other: &mut Sums = quarters.entry((stamp, key)).or_default();
@@ -275,7 +293,7 @@ fn a_hundred_busy_devices_fit_for_400_days() {
                 }
             }
         }
-        quarters.retain(|(stamp, _), _| stamp.day() + 30 >= day);
+        quarters.retain(|(stamp, _), _| stamp.start_ms() >= u64::from(day - 30) * 86_400_000);
         let disk = files.0.borrow();
         assert_eq!(disk.writes - before, writes as usize);
         if day == DAY + 399 {
@@ -306,7 +324,7 @@ fn devices_that_are_seen_once_do_not_displace_the_past() {
             for number in 0..450 / 24 {
                 batch.add(quarter, device(1000 + (day * 24 + hour) * 20 + number), [700, 900, 0]);
             }
-            ledger.write(&batch, DAY + day).unwrap();
+            write_on(&mut ledger, &batch, DAY + day).unwrap();
         }
     }
     println!("at most {} bytes", files.0.borrow().peak);
@@ -332,7 +350,7 @@ fn a_flood_of_devices_keeps_the_days() {
                 let quarter = Stamp::Quarter((DAY + day) * 96 + ten * 2 / 3);
                 batch.add(quarter, device(number), random.sums());
             }
-            ledger.write(&batch, DAY + day).unwrap();
+            write_on(&mut ledger, &batch, DAY + day).unwrap();
         }
     }
     println!("at most {} bytes", files.0.borrow().peak);
@@ -374,7 +392,9 @@ proptest! {
     #[test]
     fn no_written_byte_is_lost_or_counted_twice(
         steps in prop::collection::vec(any_step(), 1..150),
+        zone in 0..96_u32,
     ) {
+        let local = |quarter: u32| (quarter + zone) / 96 * 96 - zone;
         let mut files = Memory::new();
         let mut ledger = Ledger::open(files.clone());
         let mut clock = DAY * 96;
@@ -398,25 +418,26 @@ proptest! {
             }
             if !batch.is_empty() {
                 let before = files.0.borrow().pages.clone();
-                if ledger.write(&batch, clock / 96).is_ok() {
+                if ledger.write(&batch, clock, &local).is_ok() {
                     written.merge(batch);
                 } else {
                     // A cut behind the last byte leaves a complete frame; undo it.
                     let found = all(&Ledger::open(files.copy()));
-                    if by_day(&found) != by_day(&written) || found.events != written.events {
+                    let days = [&found, &written].map(|book| by_local_day(book, &local));
+                    if days[0] != days[1] || found.events != written.events {
                         let mut with = written.clone();
                         with.merge(batch);
-                        prop_assert_eq!(by_day(&found), by_day(&with));
+                        prop_assert_eq!(by_local_day(&found, &local), by_local_day(&with, &local));
                         files.0.borrow_mut().pages = before;
                     }
                 }
             }
             written.events.sort();
             let found = all(&ledger);
-            prop_assert_eq!(by_day(&found), by_day(&written));
+            prop_assert_eq!(by_local_day(&found, &local), by_local_day(&written, &local));
             prop_assert_eq!(&found.events, &written.events);
             let again = all(&Ledger::open(files.copy()));
-            prop_assert_eq!(by_day(&again), by_day(&written));
+            prop_assert_eq!(by_local_day(&again, &local), by_local_day(&written, &local));
             prop_assert_eq!(&again.events, &written.events);
         }
     }
@@ -432,7 +453,7 @@ fn the_last_day_events_and_id_are_found_again() {
         book.add(Stamp::Quarter(quarter), Key::Device(device), [1, 2, 0]);
         let start = Entry { kind: Kind::Start, ..event(1, "0.1.0") };
         book.events = vec![event(u64::from(quarter), "wan"), start];
-        ledger.write(&book, 0).unwrap();
+        ledger.write(&book, 0, &|_| 0).unwrap();
     }
     let recent = Ledger::open(memory).take_recent();
     assert_eq!(recent.devices, [(50, device, 3), (115, device, 3)]);
@@ -444,7 +465,7 @@ fn the_last_day_events_and_id_are_found_again() {
 fn events_of_a_version_without_ids_are_read() {
     let mut bytes = vec![0, 0, 1, 9, Kind::WanUp as u8, 3];
     bytes.extend(b"wan");
-    let book = Book::decode(&mut crate::code::Reader(&bytes)).unwrap();
+    let book = Book::decode(&mut crate::code::Reader(&bytes), 1).unwrap();
     let (unix_ms, about) = (9, "wan".to_owned());
     assert_eq!(book.events, [Entry { unix_ms, id: 0, kind: Kind::WanUp, about }]);
 }

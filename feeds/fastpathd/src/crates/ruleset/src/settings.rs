@@ -46,6 +46,8 @@ pub struct Settings {
     pub metrics_hosts: u32,
     /// Interval between writes of the history; `None` writes none.
     pub history: Option<Duration>,
+    /// Measure latency and loss of the WANs for the history.
+    pub history_probes: bool,
     pub excludes: Vec<Exclude>,
     /// The first match applies.
     pub policies: Vec<Policy>,
@@ -67,6 +69,7 @@ impl Default for Settings {
             slow_packets: 0,
             metrics_hosts: 20,
             history: Some(Duration::from_secs(600)),
+            history_probes: true,
             excludes: Vec::new(),
             policies: Vec::new(),
         }
@@ -138,6 +141,7 @@ impl Settings {
         if section.value("history", switch) == Some(false) {
             self.history = None;
         }
+        self.history_probes = section.value("history_probes", switch) != Some(false);
         self.devices = device_list(section, "device");
         self.ignore_devices = device_list(section, "ignore_device");
         self.left_out = left_out(section);

@@ -42,6 +42,13 @@ pub(crate) async fn read(bus: ubus::Handle, file: PathBuf, events: Sender<AnyEve
         }
         Err(error) => log::warn!("reading the static leases: {}", chain(&error)),
     }
+    match connection::package(&bus, "network").await {
+        Ok(values) => {
+            let event = network::Event::Lines(values.unwrap_or_default());
+            let _ = events.send(AnyEvent::Network(event)).await;
+        }
+        Err(error) => log::warn!("reading the network's configuration: {}", chain(&error)),
+    }
     let event = match connection::package(&bus, "fastpath").await {
         Ok(Some(values)) => Event::Read(values),
         Ok(None) => {

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use gateway::event::Event as AnyEvent;
-use gateway::history::{Effect, Event, Failure, Query, Write};
+use gateway::history::{Effect, Event, Failure, Probe, Query, Write};
 use gateway::sys::error::chain;
 use ledger::{Files, Ledger};
 use tokio::sync::{Mutex, OwnedMutexGuard};
@@ -16,6 +16,7 @@ use tokio::task::{JoinHandle, spawn_blocking};
 
 use crate::bus::requests::log_failure;
 use crate::io::Io;
+use crate::sys::dns;
 use crate::sys::task::spawn_local;
 
 /// `None` before the files were read. The lock also limits the number of threads.
@@ -93,7 +94,10 @@ pub(crate) fn open(io: &Io) {
 
 pub(crate) fn execute(effect: Effect, io: &Io) {
     let (ledger, events) = (io.ledger.clone(), io.events.clone());
-    let Effect::Write(work) = effect;
+    let work = match effect {
+        Effect::Write(work) => work,
+        Effect::Probe(probes) => return probes.into_iter().for_each(|one| probe(one, io)),
+    };
     spawn_local(async move {
         let ledger = ledger.lock_owned().await;
         if let Ok(result) = spawn_blocking(move || write(ledger, &work)).await {
@@ -104,15 +108,29 @@ pub(crate) fn execute(effect: Effect, io: &Io) {
 
 fn write(
     mut ledger: OwnedMutexGuard<Option<Ledger<Folder>>>,
-    Write { book, today }: &Write,
+    work: &Write,
 ) -> Result<u64, Failure> {
     let closed = || Failure { is_full: false, text: "the history is not open".to_owned() };
     let ledger = ledger.as_mut().ok_or_else(closed)?;
-    let written = ledger.write(book, *today).map_err(|error| Failure {
+    let day_of = |quarter| work.day_of(quarter);
+    let written = ledger.write(&work.book, work.quarter, &day_of).map_err(|error| Failure {
         is_full: matches!(error, ledger::Failure::Room { .. }),
         text: chain(&error),
     });
     written.map(|()| ledger.size())
+}
+
+/// Sends a probe and reports its round trip. A probe that cannot be sent is not a lost one.
+fn probe(probe: Probe, io: &Io) {
+    let events = io.events.clone();
+    spawn_local(async move {
+        match dns::round_trip(&probe.device, probe.server).await {
+            Ok(round_trip) => {
+                let _ = events.send(AnyEvent::History(Event::Probed(probe, round_trip))).await;
+            }
+            Err(error) => log::debug!("probing {}: {error}", probe.server),
+        }
+    });
 }
 
 /// Starts the last write.

@@ -30,7 +30,7 @@ impl Core {
         self.doctor.read_again();
         self.conntrack.set_min_refresh(configuration.main.refresh);
         self.conntrack.flows_mut().count_hosts(configuration.main.metrics_hosts);
-        self.history.configure(configuration.main.history);
+        self.history.configure(configuration.main.history, configuration.main.history_probes);
         self.configuration.use_settings(configuration.main.clone());
         let mut effects: Vec<Effect> =
             self.configure_ips(&configuration.ips, &configuration.main).into_iter().collect();

@@ -10,11 +10,12 @@ use topology::{Mac, NeighbourState};
 use crate::network::stations::forwards_to;
 use crate::network::view::NetworkView;
 use pause::Pauses;
+use zone::Zone;
 
 pub(crate) mod answer;
 mod pause;
 pub(crate) mod settings;
-mod zone;
+pub(crate) mod zone;
 
 /// Maximum devices. Any host can invent MACs; a further device with traffic replaces the one that
 /// matters least.
@@ -60,6 +61,11 @@ impl State {
             replaceable: 0,
             pauses: Pauses::default(),
         }
+    }
+
+    /// Returns the time zone of the last second.
+    pub(crate) fn zone(&self) -> Zone {
+        self.pauses.zone()
     }
 
     /// Learns from neighbours and bridges, and adds forwarded bytes. Called once a second.

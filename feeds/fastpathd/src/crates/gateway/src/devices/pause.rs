@@ -29,6 +29,10 @@ pub(super) struct Pauses {
 }
 
 impl Pauses {
+    pub(super) fn zone(&self) -> Zone {
+        self.clock.map_or(Zone::fixed(0), |clock| clock.zone)
+    }
+
     /// Returns when a pause ends in Unix ms; 0: unknown, or it does not end by itself.
     pub(super) fn end_ms(&self, mac: Mac) -> u64 {
         let end = self.clock.and_then(|clock| self.settings.end(mac, &clock));

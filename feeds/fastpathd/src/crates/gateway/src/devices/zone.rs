@@ -69,6 +69,22 @@ impl Zone {
         times.filter(|at| *at > unix).min()
     }
 
+    /// Returns the beginning of the local day. A time that the clock repeats belongs to the same
+    /// day, unless midnight is between the two.
+    pub(crate) fn day_start(&self, unix: i64) -> i64 {
+        let day_of = |at: i64| (at + self.offset(at)).div_euclid(DAY);
+        let (day, mut at) = (day_of(unix), unix);
+        loop {
+            let start = at - (at + self.offset(at)).rem_euclid(DAY);
+            let changes = self.changes(at).into_iter().flatten().map(|(change, _)| change);
+            match changes.filter(|change| (start..=at).contains(change)).max() {
+                Some(change) if day_of(change - 1) == day => at = change - 1,
+                Some(change) => return change.max(start),
+                None => return start,
+            }
+        }
+    }
+
     /// Returns times of changes around `unix`, and the offset from then on.
     fn changes(&self, unix: i64) -> [Option<(i64, i64)>; 6] {
         let Some(Summer { offset, begin, end }) = self.summer else { return [None; 6] };

@@ -10,10 +10,11 @@ use serde_json::Value;
 use topology::Mac;
 use ubus::{Blobmsg, EncodeError};
 
-use super::{CLOCK_SET_MS, State, book};
+use super::{CLOCK_SET_MS, State, book, day_of};
+use crate::devices::zone::Zone;
 
 /// Maximum rows of a series, so that an answer of all fits into a message of ubus.
-const MAX_ROWS: usize = 1500;
+pub(super) const MAX_ROWS: usize = 1000;
 const MAX_DEVICES: usize = 512;
 const MAX_WANS: usize = 4;
 const MAX_EVENTS: usize = 500;
@@ -35,6 +36,9 @@ pub struct Query {
     /// Names of devices by MAC, for events.
     names: Vec<(String, String)>,
     unsaved: Book,
+    zone: Zone,
+    /// The last period with its beginning, because cells are sorted by periods.
+    last: (Stamp, u64),
     tally: Tally,
     storage: Storage,
 }
@@ -74,8 +78,8 @@ struct DeviceSums {
 #[derive(Debug, Serialize)]
 struct WanSeries {
     name: String,
-    cols: [&'static str; 3],
-    rows: Vec<[u64; 3]>,
+    cols: [&'static str; WAN_COLS],
+    rows: Vec<[u64; WAN_COLS]>,
 }
 
 #[derive(Debug, Serialize)]
@@ -111,6 +115,7 @@ const COLS: [&str; 12] = [
     "alerts_blocked",
 ];
 const DEVICE_COLS: usize = 5;
+const WAN_COLS: usize = 8;
 
 impl State {
     pub(crate) fn usage(&self, request: &Value, now: Now) -> Result<Query, QueryError> {
@@ -167,8 +172,17 @@ impl State {
         let mut numbers = self.buckets.iter().flat_map(|bucket| &bucket.events);
         let first = numbers.next().map_or(self.events + 1, |(_, number, ..)| *number);
         let in_memory = after.is_some_and(|after| after + 1 >= self.first_id + first);
-        let names = Vec::new();
-        Query { wanted, writing, in_memory: self.open && in_memory, names, unsaved, tally, storage }
+        Query {
+            wanted,
+            writing,
+            in_memory: self.open && in_memory,
+            names: Vec::new(),
+            unsaved,
+            zone: self.zone,
+            last: (Stamp::Day(u32::MAX), 0),
+            tally,
+            storage,
+        }
     }
 }
 
@@ -176,7 +190,12 @@ impl Query {
     /// Adds a cell to the answer if the request selects it.
     pub fn add(&mut self, stamp: Stamp, key: Key, sums: Sums) {
         let Wanted::Usage { mac, days, from_ms, to_ms } = self.wanted else { return };
-        let start = if days { Stamp::Day(stamp.day()) } else { stamp }.start_ms();
+        if self.last.0 != stamp {
+            let day_of = |quarter| day_of(&self.zone, quarter);
+            let period = if days { stamp.day(&day_of) } else { stamp };
+            self.last = (stamp, period.start_ms());
+        }
+        let start = self.last.1;
         let is_step = days || matches!(stamp, Stamp::Quarter(_));
         let is_key =
             mac.is_none_or(|mac| matches!(key, Key::Recorded) || key == Key::Device(mac.0));
@@ -240,7 +259,8 @@ impl Query {
 struct Tally {
     rows: BTreeMap<u64, [u64; COLS.len()]>,
     devices: BTreeMap<Key, Sums>,
-    wans: BTreeMap<Name, BTreeMap<u64, [u64; 2]>>,
+    /// Bytes, probes and extremes.
+    wans: BTreeMap<Name, BTreeMap<u64, [Sums; 3]>>,
 }
 
 impl Tally {
@@ -259,10 +279,14 @@ impl Tally {
                 }
             }
             Key::Alerts => add(&mut row[10..12], sums),
-            Key::Wan(name) => {
-                add(self.wans.entry(name).or_default().entry(start).or_default(), sums);
-            }
+            Key::Wan(name) => key.add(&mut self.wan(name, start)[0], *sums),
+            Key::Probes(name) => key.add(&mut self.wan(name, start)[1], *sums),
+            Key::Extremes(name) => key.add(&mut self.wan(name, start)[2], *sums),
         }
+    }
+
+    fn wan(&mut self, name: Name, start: u64) -> &mut [Sums; 3] {
+        self.wans.entry(name).or_default().entry(start).or_default()
     }
 
     fn usage(self, is_all: bool, days: bool, storage: Storage) -> Usage {
@@ -279,10 +303,23 @@ impl Tally {
             down_bytes,
             offloaded_bytes,
         };
-        let wan = |(name, series): (Name, BTreeMap<u64, [u64; 2]>)| WanSeries {
+        let row = |(at, [bytes, [sent, sum, lost], extremes]): (&u64, &[Sums; 3])| {
+            let mean = sum.checked_div(sent.saturating_sub(*lost)).unwrap_or(0);
+            [*at, bytes[0], bytes[1], *sent, *lost, extremes[0], mean, extremes[1]]
+        };
+        let wan = |(name, series): (Name, BTreeMap<u64, [Sums; 3]>)| WanSeries {
             name: name.text(),
-            cols: ["at_ms", "up_bytes", "down_bytes"],
-            rows: series.range(first_ms..).map(|(at, [up, down])| [*at, *up, *down]).collect(),
+            cols: [
+                "at_ms",
+                "up_bytes",
+                "down_bytes",
+                "probes",
+                "lost",
+                "min_us",
+                "mean_us",
+                "max_us",
+            ],
+            rows: series.range(first_ms..).map(row).collect(),
         };
         Usage {
             step: if days { "day" } else { "quarter" },

@@ -5,12 +5,16 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use flows::{HostBytes, Now};
-use ledger::{Book, Entry, Key, Kind, Name, Recent, Stamp, Sums};
+use ledger::{Book, Entry, Key, Kind, Name, QUARTER_S, Recent, Stamp, Sums};
 use topology::Mac;
 
+use crate::devices::zone::Zone;
+
 pub(crate) mod answer;
+mod line;
 mod watch;
 pub use answer::Query;
+pub use line::Probe;
 pub(crate) use watch::Hit;
 use watch::{Alerts, Quotas};
 
@@ -37,6 +41,8 @@ pub enum Event {
     Opened(BTreeSet<[u8; 6]>, u64, Recent),
     /// The outcome of a write: the size of the files in bytes.
     Written(Result<u64, Failure>),
+    /// A probe was sent; its round trip, or `None` without an answer in time.
+    Probed(Probe, Option<Duration>),
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -49,13 +55,30 @@ pub struct Failure {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Effect {
     Write(Box<Write>),
+    /// Send a probe for each, and report [`Event::Probed`] unless sending fails.
+    Probe(Vec<Probe>),
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Write {
     pub book: Book,
-    /// Current day, from the epoch.
-    pub today: u32,
+    /// Current quarter hour, from the epoch.
+    pub quarter: u32,
+    zone: Zone,
+}
+
+impl Write {
+    /// Returns the first quarter hour of the local day.
+    #[must_use]
+    pub fn day_of(&self, quarter: u32) -> u32 {
+        day_of(&self.zone, quarter)
+    }
+}
+
+fn day_of(zone: &Zone, quarter: u32) -> u32 {
+    let quarter_s = i64::from(QUARTER_S);
+    let start = zone.day_start(i64::from(quarter) * quarter_s);
+    u32::try_from(start.div_euclid(quarter_s)).unwrap_or(quarter)
 }
 
 /// A WAN with the bytes that its port has sent and received.
@@ -64,6 +87,8 @@ pub(crate) struct WanSample {
     pub(crate) name: String,
     pub(crate) up: bool,
     pub(crate) bytes: Option<[u64; 2]>,
+    /// `None` if the line is down, dials on demand, or has no known server.
+    pub(crate) probe: Option<Probe>,
 }
 
 /// Counters and states of the current second. Counters never decrease while the daemon runs.
@@ -84,6 +109,7 @@ pub(crate) struct Sample<'a> {
     pub(crate) quotas: Vec<(Mac, u32)>,
     /// Returns the local day of a Unix time in ms; `None` until the clock is set.
     pub(crate) day_of: &'a dyn Fn(u64) -> Option<i64>,
+    pub(crate) zone: Zone,
 }
 
 /// States and counters of the last second.
@@ -142,6 +168,8 @@ pub(crate) struct State {
     saved: Option<Now>,
     size: u64,
     failure: Option<Failure>,
+    zone: Zone,
+    line: line::State,
 }
 
 impl State {
@@ -163,13 +191,16 @@ impl State {
             saved: None,
             size: 0,
             failure: None,
+            zone: Zone::fixed(0),
+            line: line::State::default(),
         };
         state.record(Kind::Start, env!("CARGO_PKG_VERSION"), now);
         state
     }
 
-    pub(crate) fn configure(&mut self, interval: Option<Duration>) {
+    pub(crate) fn configure(&mut self, interval: Option<Duration>, probes: bool) {
         self.interval = interval;
+        self.line.configure(probes && interval.is_some());
         if interval.is_none() {
             self.buckets.truncate(self.writing);
         }
@@ -198,6 +229,11 @@ impl State {
                     log::warn!("history: {}; retrying", failure.text);
                 }
                 self.failure = Some(failure);
+            }
+            Event::Probed(probe, round_trip) => {
+                for (key, sums) in self.line.probed(probe, round_trip) {
+                    self.add(key, sums, now);
+                }
             }
         }
     }
@@ -228,7 +264,7 @@ impl State {
     /// Adds the growth and changes of a second. Returns a write if one is due.
     pub(crate) fn second(&mut self, sample: &Sample<'_>, now: Now) -> Option<Write> {
         let passed = now.mono.as_secs().saturating_sub(self.second_at.mono.as_secs());
-        self.second_at = now;
+        (self.second_at, self.zone) = (now, sample.zone);
         let Changes { grown, mut events } = self.changes(sample, now);
         events.extend(self.alerts.second(sample.hits, now.mono));
         if self.open {
@@ -268,8 +304,13 @@ impl State {
     fn write(&mut self, now: Now) -> Write {
         self.written_at = now.mono;
         self.writing = self.buckets.len();
-        let today = Stamp::quarter_of(now.unix_ms).day();
-        Write { book: book(&self.buckets, self.first_id, now), today }
+        let (Stamp::Quarter(quarter) | Stamp::Day(quarter)) = Stamp::quarter_of(now.unix_ms);
+        Write { book: book(&self.buckets, self.first_id, now), quarter, zone: self.zone }
+    }
+
+    /// Returns the probes that are due.
+    pub(crate) fn probes(&mut self, sample: &Sample<'_>, now: Now) -> Option<Effect> {
+        self.line.second(&sample.wans, now.mono).map(Effect::Probe)
     }
 
     /// Returns the growth of counters, and the events of changed states.
@@ -349,10 +390,7 @@ impl State {
                 key = Key::Others;
             }
         }
-        let cell = bucket.cells.entry(key).or_default();
-        for (sum, more) in cell.iter_mut().zip(sums) {
-            *sum = sum.saturating_add(more);
-        }
+        key.add(bucket.cells.entry(key).or_default(), sums);
     }
 
     /// Returns the bucket of the current quarter hour.

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use ips::Batch;
 use serde_json::{Value, json};
 
+use super::answer::MAX_ROWS;
 use super::*;
 use crate::fixture::{alert, running};
 
@@ -27,6 +28,7 @@ fn sample(devices: &[(Option<Mac>, HostBytes)], path: u64) -> Sample<'_> {
         hits: &[],
         quotas: Vec::new(),
         day_of: &day_of,
+        zone: Zone::fixed(0),
     }
 }
 
@@ -35,7 +37,7 @@ fn day_of(unix_ms: u64) -> Option<i64> {
 }
 
 fn wan(up: bool, bytes: Option<[u64; 2]>) -> Vec<WanSample> {
-    vec![WanSample { name: "wan".to_owned(), up, bytes }]
+    vec![WanSample { name: "wan".to_owned(), up, bytes, probe: None }]
 }
 
 fn grown(mac: u8, sent: u64, received: u64) -> (Option<Mac>, HostBytes) {
@@ -78,7 +80,7 @@ fn writes_the_growth_once_per_interval() {
     assert_eq!(writes.iter().map(|(second, _)| *second).collect::<Vec<_>>(), [600, 1200, 1800]);
     let mut all = Book::default();
     for (_, write) in writes {
-        assert_eq!(write.today, 20_500);
+        assert_eq!(write.day_of(write.quarter), 20_500 * 96);
         all.merge(write.book);
     }
     let first = Stamp::quarter_of(START);
@@ -221,14 +223,14 @@ fn changes_of_states_are_events() {
     let limited = ask(&state, "journal", &json!({"limit": 1}), at(99, START + 99_000));
     assert_eq!(limited["events"].as_array().unwrap().len(), 1);
     let usage = ask(&state, "usage", &json!({}), at(99, START + 99_000));
-    assert_eq!(usage["wans"][0]["rows"], json!([[START, 7, 7]]));
+    assert_eq!(usage["wans"][0]["rows"], json!([[START, 7, 7, 0, 0, 0, 0, 0]]));
 }
 
 #[test]
 fn without_history_nothing_is_kept_or_written() {
     let mut state = opened(at(0, START));
     state.second(&sample(&[grown(1, 1, 1)], 0), at(1, START + 1000));
-    state.configure(None);
+    state.configure(None, true);
     for second in 2..1300 {
         let now = at(second, START + second * 1000);
         assert_eq!(state.second(&sample(&[grown(1, 1, 1)], 0), now), None);
@@ -253,7 +255,7 @@ fn a_span_and_a_device_select_rows_and_gaps_have_none() {
                 book.add(stamp, Key::Device([2, 0, 0, 0, 0, 1]), [1, 2, 3]);
             }
             book.add(stamp, Key::Device([2, 0, 0, 0, 0, 2]), [50, 50, 50]);
-            book.add(Stamp::Day(20_000), Key::Recorded, [86_400, 0, 0]);
+            book.add(Stamp::Day(20_000 * 96), Key::Recorded, [86_400, 0, 0]);
         }
         answered(query, book, 9)["rows"].clone()
     };
@@ -282,20 +284,29 @@ fn a_span_and_a_device_select_rows_and_gaps_have_none() {
 fn the_largest_answer_fits_into_a_message() {
     let mut book = Book::default();
     let name = |number| Key::Wan(Name::new(&format!("interface-{number}")));
-    for quarter in 0..3000 {
+    for quarter in 0..2000 {
         let stamp = Stamp::Quarter(quarter);
         for key in [Key::Recorded, Key::Others, Key::Path(4), Key::Alerts] {
             book.add(stamp, key, [u64::from(u32::MAX) << 20; 3]);
         }
-        (0..9).for_each(|number| book.add(stamp, name(number), [1, 1, 1]));
+        for number in 0..9 {
+            let wan = name(number);
+            let Key::Wan(name) = wan else { unreachable!() };
+            for key in [wan, Key::Probes(name), Key::Extremes(name)] {
+                book.add(stamp, key, [u64::from(u32::MAX) << 20; 3]);
+            }
+        }
         let mac = quarter.to_be_bytes();
         book.add(stamp, Key::Device([2, 0, mac[0], mac[1], mac[2], mac[3]]), [1, 1, 1]);
     }
     let state = opened(at(0, START));
     let query = state.usage(&json!({}), at(0, START)).unwrap();
     let answer = answered(query, book, 1);
-    assert_eq!((&answer["more"], answer["rows"].as_array().unwrap().len()), (&json!(true), 1500));
-    assert_eq!(answer["wans"][3]["rows"].as_array().unwrap().len(), 1500);
+    assert_eq!(
+        (&answer["more"], answer["rows"].as_array().unwrap().len()),
+        (&json!(true), MAX_ROWS)
+    );
+    assert_eq!(answer["wans"][3]["rows"].as_array().unwrap().len(), MAX_ROWS);
 }
 
 #[test]
@@ -388,4 +399,54 @@ fn new_events_need_no_files_and_name_their_device() {
     assert_eq!(opened(now).journal(&json!({}), names(), now).unwrap().without_files(), None);
     let unread = State::new(now).journal(&json!({"after": 7}), names(), now).unwrap();
     assert_eq!(unread.without_files(), None);
+}
+
+#[test]
+fn losses_count_after_the_first_answer_of_the_server() {
+    let mut state = opened(at(0, START));
+    state.second(&sample(&[], 0), at(1, START + 1000));
+    let mut probed = |server: &str, millis: Option<u64>| {
+        let [wan, device] = ["wan", "pppoe-wan"].map(str::to_owned);
+        let probe = Probe { wan, device, server: server.parse().unwrap() };
+        let event = Event::Probed(probe, millis.map(Duration::from_millis));
+        state.event(event, at(1, START + 1000));
+    };
+    for millis in [None, Some(20), None, Some(40), Some(12)] {
+        probed("192.0.2.53", millis);
+    }
+    // Another server, which is silent.
+    probed("192.0.2.1", None);
+    let wan = ask(&state, "usage", &json!({}), at(2, START + 2000))["wans"][0].take();
+    let columns =
+        ["at_ms", "up_bytes", "down_bytes", "probes", "lost", "min_us", "mean_us", "max_us"];
+    assert_eq!(wan["cols"], json!(columns));
+    assert_eq!(wan["rows"], json!([[START, 0, 0, 4, 1, 12_000, 24_000, 40_000]]));
+}
+
+/// A day of summer time and one that ended it, by the time zone of Berlin.
+#[test]
+fn rows_of_days_begin_at_local_midnight() {
+    // 2026-10-23 22:00 UTC.
+    let midnight = 1_792_792_800_000;
+    let mut state = opened(at(0, midnight));
+    let zone = Zone::parse("CET-1CEST,M3.5.0,M10.5.0/3").unwrap();
+    let (mut stored, mut writes) = (Book::default(), Vec::new());
+    for quarter in 0..=96 + 100 {
+        let now = at(quarter * 900, midnight + quarter * 900_000 + 1000);
+        let devices = [grown(1, 1, 2)];
+        if let Some(write) = state.second(&Sample { zone, ..sample(&devices, 0) }, now) {
+            state.event(Event::Written(Ok(0)), now);
+            writes.push([write.quarter, write.day_of(write.quarter)].map(u64::from));
+            stored.merge(write.book);
+        }
+    }
+    let starts = [0, 96, 196].map(|quarter| midnight + quarter * 900_000);
+    let query = state.usage(&json!({"step": "day"}), at(197 * 900, midnight)).unwrap();
+    let rows = answered(query, stored, 0)["rows"].take();
+    let found: Vec<_> =
+        rows.as_array().unwrap().iter().map(|row| json!([row[0], row[2]])).collect();
+    let expected: Vec<_> = starts.into_iter().zip([96, 100, 1]).collect();
+    assert_eq!(json!(found), json!(expected));
+    assert_eq!(writes[95].map(|at| at * 900_000), [starts[1], starts[1]]);
+    assert_eq!(writes[194].map(|at| at * 900_000), [starts[2] - 900_000, starts[1]]);
 }

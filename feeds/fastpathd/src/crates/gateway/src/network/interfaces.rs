@@ -3,6 +3,7 @@
 //! `config` decides which zones lead to the Internet.
 
 use std::collections::{BTreeSet, HashMap};
+use std::net::IpAddr;
 
 use config::exposure::{Exposure, Opening, Router, WAN, exposures, outer_zones};
 use serde::Serialize;
@@ -31,6 +32,9 @@ pub(crate) struct Interface {
     pub(crate) lower: String,
     #[serde(skip)]
     pub(crate) addresses: Vec<String>,
+    /// Its first DNS server, else the router of its default route.
+    #[serde(skip)]
+    pub(crate) server: Option<IpAddr>,
     /// Code of netifd's last error since the interface was up; empty without an error.
     #[serde(skip)]
     pub(crate) error: String,
@@ -123,8 +127,20 @@ fn interface(entry: &Value, firewall: &Firewall) -> Option<Interface> {
         device,
         lower,
         addresses,
+        server: server(entry),
         error: error(entry).unwrap_or_default(),
     })
+}
+
+fn server(entry: &Value) -> Option<IpAddr> {
+    let list = |key: &str| entry.get(key).and_then(Value::as_array).into_iter().flatten();
+    let routers =
+        list("route").filter(|route| route.get("mask").and_then(Value::as_u64) == Some(0));
+    let routers = routers.map(|route| text(route, "nexthop"));
+    let addresses = list("dns-server").filter_map(Value::as_str).chain(routers);
+    addresses
+        .filter_map(|address| address.parse().ok())
+        .find(|address: &IpAddr| !address.is_unspecified() && !address.is_loopback())
 }
 
 /// Returns the zone that the protocol handler names, or an empty string. fw4 adds such an interface

@@ -11,6 +11,7 @@ use flows::Now;
 use ruleset::Segments;
 use serde_json::Value;
 use topology::{Change, Link, RouteAnswer, RouteBatch, RouteQuery, Topology};
+use uci::{Package, Section};
 
 use crate::sys::netdev::NetMeter;
 use change::{change_of, decides_routes, shrinks};
@@ -59,6 +60,8 @@ pub enum Event {
     Firewall(Value),
     /// Sections `host` of UCI package dhcp.
     Reservations(Value),
+    /// Interfaces of `/etc/config/network` with the options that the daemon may read.
+    Lines(Value),
     /// The kernel's answers to route lookups; `None` if the lookups failed.
     RoutesAnswered(RouteBatch, Option<Vec<(RouteQuery, RouteAnswer)>>),
 }
@@ -89,6 +92,8 @@ pub struct State {
     /// The topology has changed since the interfaces were read.
     interfaces_stale: bool,
     interfaces_age: u32,
+    /// Names of interfaces that dial on demand; `None` until the configuration is read.
+    dialled: Option<Vec<String>>,
 }
 
 impl State {
@@ -157,6 +162,18 @@ impl State {
 
     pub(crate) fn name_hosts(&mut self, leases: &str, hosts: &str) {
         self.view.set_names(Names::parse(leases, hosts));
+    }
+
+    pub(crate) fn lines_read(&mut self, values: &Value) {
+        let lines = values.as_object().map(Package::read).unwrap_or_default();
+        let dials = |line: &&Section| line.text("demand").is_some_and(|idle| idle != "0");
+        let names = lines.of("interface").filter(dials).map(|line| line.name.clone());
+        self.dialled = Some(names.collect());
+    }
+
+    /// Returns true if the interface may connect only while it has traffic.
+    pub(crate) fn dials(&self, name: &str) -> bool {
+        self.dialled.as_ref().is_none_or(|lines| lines.iter().any(|line| line == name))
     }
 
     pub(crate) fn reservations_read(&mut self, values: &Value) {

@@ -2,6 +2,8 @@
 //! The WAN interfaces with their state: port and VLAN below, session, rates, and why one is down.
 //! An alias such as `wan6` over `wan` is not a WAN of its own.
 
+use std::net::IpAddr;
+
 use serde::Serialize;
 use topology::{Link, LinkKind, Topology};
 
@@ -28,6 +30,8 @@ pub(crate) struct Wan {
     pub(crate) session: u16,
     pub(crate) rx_bps: u64,
     pub(crate) tx_bps: u64,
+    #[serde(skip)]
+    pub(crate) server: Option<IpAddr>,
 }
 
 /// Why an interface is down, as far as it is known.
@@ -147,6 +151,7 @@ fn wan(interface: &Interface, topology: &Topology, rates: &NetMeter, seen_ms: u6
         session: session.map_or(0, |s| s.session),
         rx_bps: rate.rx_bps,
         tx_bps: rate.tx_bps,
+        server: interface.server,
         port,
         vlan,
         inner_vlan,

@@ -51,6 +51,7 @@ fn reads_every_option_of_the_settings() {
 	option slow_packets '12'
 	option metrics_hosts '100'
 	option history_interval '60'
+	option history_probes '0'
 
 config exclude
 	option name 'nas backup'
@@ -76,6 +77,7 @@ config exclude
         slow_packets: 12,
         metrics_hosts: 100,
         history: Some(Duration::from_secs(60)),
+        history_probes: false,
         excludes: vec![Exclude {
             name: "nas backup".to_owned(),
             src: Some(Network { address: IpAddr::from([10, 10, 10, 0]), prefix: 24 }),
@@ -122,6 +124,7 @@ fn every_error_names_section_option_and_value() {
         ("refresh", "1.5", "is not a number from 1 to 3600"),
         ("refresh", "-1", "is not a number from 1 to 3600"),
         ("history", "600", "is neither 1 nor 0"),
+        ("history_probes", "10", "is neither 1 nor 0"),
         ("history_interval", "0", "is not a number from 1 to 3600"),
         ("metrics_hosts", "101", "is not a number from 0 to 100"),
         ("metrics_hosts", "all", "is not a number from 0 to 100"),

@@ -7,7 +7,7 @@ use ips::State as Inspection;
 
 use crate::core::Core;
 use crate::effect::Effect as AnyEffect;
-use crate::history::{Effect, Event, Hit, Sample, WanSample, Write};
+use crate::history::{Effect, Event, Hit, Probe, Sample, WanSample, Write};
 
 impl Core {
     pub(crate) fn history_event(&mut self, event: Event) -> Vec<AnyEffect> {
@@ -15,13 +15,16 @@ impl Core {
         Vec::new()
     }
 
-    pub(crate) fn history_second(&mut self) -> Option<AnyEffect> {
+    pub(crate) fn history_second(&mut self) -> Vec<AnyEffect> {
         let hits = self.hits();
         let paths = self.conntrack.flows().totals().paths;
         let of = [paths.slow, paths.inspect, paths.flowtable, paths.hardware, paths.ebpf];
         let wans = self.network.wans(self.sys.rates(), self.now).into_iter().map(|wan| {
             let bytes = self.sys.rates().bytes(&wan.port).map(|(received, sent)| [sent, received]);
-            WanSample { name: wan.name, up: wan.up, bytes }
+            let server = wan.server.filter(|_| wan.up && !self.network.dials(&wan.name));
+            let (name, device) = (wan.name.clone(), wan.device);
+            let probe = server.map(|server| Probe { wan: name, device, server });
+            WanSample { name: wan.name, up: wan.up, bytes, probe }
         });
         let events = self.ips.events();
         let mut alerts = [events.counts.not_read_alerts, events.counts.not_read_blocked];
@@ -48,9 +51,12 @@ impl Core {
             hits: &hits,
             quotas: self.devices.quotas(),
             day_of: &|unix_ms| self.devices.local_day(unix_ms),
+            zone: self.devices.zone(),
         };
-        let write = self.history.second(&sample, self.now)?;
-        Some(Effect::Write(Box::new(write)).into())
+        let probes = self.history.probes(&sample, self.now);
+        let write = self.history.second(&sample, self.now);
+        let write = write.map(|write| Effect::Write(Box::new(write)));
+        probes.into_iter().chain(write).map(AnyEffect::from).collect()
     }
 
     /// Returns the alerts since the last call. Alerts of an earlier process are not included.

@@ -22,6 +22,10 @@ impl Core {
                 self.network.reservations_read(&values);
                 Vec::new()
             }
+            Event::Lines(values) => {
+                self.network.lines_read(&values);
+                Vec::new()
+            }
             Event::RoutesAnswered(batch, answers) => self.routes_answered(&batch, answers),
         };
         effects.extend(self.network.ask_routes().map(AnyEffect::from));

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+use std::collections::BTreeMap;
+
 use proptest::prelude::*;
 
 use super::*;
@@ -47,6 +49,38 @@ fn summer_all_year_has_no_gap_at_new_year() {
     let zone = Zone::parse("EST5EDT,0/0,J365/25").unwrap();
     for at in [1_767_225_600, 1_767_243_599, 1_767_243_600, 1_767_250_000, 1_782_864_000] {
         assert_eq!(zone.offset(at), -4 * 3600, "{at}");
+    }
+}
+
+/// Compares with a walk: a day begins with another local date.
+#[test]
+fn a_day_begins_with_its_date() {
+    // 2026, or the hours around a change.
+    let year = 1_767_225_600..1_798_761_600;
+    for (text, span, step) in [
+        (BERLIN, year.clone(), 900),
+        (SYDNEY, year.clone(), 900),
+        ("<+0545>-5:45", year.clone(), 900),
+        // The clock skips and repeats midnight: Chile, the Azores.
+        ("<-04>4<-03>,M9.1.6/24,M4.1.6/24", year.clone(), 900),
+        ("<-01>1<+00>,M3.5.0/0,M10.5.0/1", year, 900),
+        // The clock returns to the day before, which a minute of the next one has interrupted.
+        ("NST3:30NDT,M3.2.0/0:01,M11.1.0/0:01", 1_793_400_000..1_793_700_000, 60),
+    ] {
+        let zone = Zone::parse(text).unwrap();
+        let date = |at: i64| (at + zone.offset(at)).div_euclid(DAY);
+        let mut lens = BTreeMap::new();
+        let mut start = zone.day_start(span.start);
+        for at in span.step_by(step).skip(1) {
+            if date(at) != date(at - 1) {
+                *lens.entry((at - start) / 3600).or_insert(0) += 1;
+                start = at;
+            }
+            assert_eq!(zone.day_start(at), start, "{text}, {at}");
+        }
+        if text == BERLIN {
+            assert_eq!(lens, [(23, 1), (24, 363), (25, 1)].into());
+        }
     }
 }
 

@@ -3,6 +3,7 @@ use flows::HostBytes;
 use ledger::Entry;
 
 use super::*;
+use crate::devices::zone::Zone;
 
 const DAY: u64 = 86_400_000;
 /// A local midnight, two hours before that of UTC.
@@ -28,6 +29,7 @@ fn second(quotas: &mut Quotas, (mac, mb): (Mac, u64), unix_ms: u64) -> Vec<Strin
         hits: &[],
         quotas: vec![(PHONE, 100)],
         day_of: &day_of,
+        zone: Zone::fixed(0),
     };
     quotas.second(&sample, unix_ms).into_iter().map(|(_, about)| about).collect()
 }
