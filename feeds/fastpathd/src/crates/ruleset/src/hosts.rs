@@ -157,7 +157,7 @@ pub(crate) fn chain() -> Chain {
     ];
     let drop = |(key, map, what)| Rule::new(format!("limit name {key} map @{map} drop"), what);
     Chain {
-        name: "limits",
+        name: "limited",
         comment: "!fastpath: behind the firewall, whose drops do not count",
         hook: Some(("forward", "filter + 5")),
         rules: rules.map(drop).into(),
