@@ -5,8 +5,7 @@ import type { Topology } from '../api/types';
 import { zonesOf } from '../firewall/zones';
 import type { Draft } from '../form/draft.svelte';
 import { list, text, type Section } from '../form/sections';
-import { exempt, isExempt } from '../protection/verbs';
-import { routedOf, type Device } from './devices';
+import type { Device } from './devices';
 
 type Sections = Pick<Draft, 'all' | 'get' | 'set' | 'add'>;
 

@@ -39,7 +39,7 @@ const hidden = ['interface.device', 'fastpath.hook', 'fastpath.slow_tunnel', 'ip
 /** Panels by screen, with the catalogue of their headings. */
 export const panels: readonly (Place & { catalogue: string; headings: readonly string[] })[] = [
   { screen: 'devices', catalogue: 'devices', headings: ['schedules'] },
-  { screen: 'wan', catalogue: 'wan', headings: ['state', 'lines'] },
+  { screen: 'wan', catalogue: 'wan', headings: ['state', 'quality', 'lines'] },
   { screen: 'network', catalogue: 'network', headings: ['iptv', 'pools', 'reservations', 'names'] },
   { screen: 'network', catalogue: 'wifi', headings: ['title'] },
   {

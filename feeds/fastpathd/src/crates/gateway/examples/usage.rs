@@ -96,7 +96,7 @@ fn main() -> Result<(), Box<dyn Error>> {
             let began = cpu_time();
             let events = ledger.read(|stamp, key, sums| query.add(stamp, key, sums))?;
             query.answer(events, 0)?;
-            least = least.min(cpu_time() - began);
+            least = least.min(cpu_time().saturating_sub(began));
         }
         println!("{name}: {least:?}");
     }
