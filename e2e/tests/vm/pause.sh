@@ -34,7 +34,8 @@ resume() { gw "sed -i '/option paused/d' /etc/config/fastpath; /etc/init.d/fastp
 silent() { never 3 more_answers "$(answers)"; }
 answered() { soon 15 more_answers "$(answers)"; }
 
-# @core
+# @each flowtable ebpf-tcx @core
+# @each ebpf-auto @qemu @long: no port of a user-mode machine has a driver with XDP
 test_a_pause_stops_an_offloaded_flow() {
     local before
     carried "$1"
