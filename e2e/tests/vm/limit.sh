@@ -19,13 +19,14 @@ limited() {
         .limit_down == $1 and .limit_up == $2" devices
 }
 
+limit_in_force() { limit "$@" && soon 10 limited "$@"; }
+
 # @each flowtable @core
 # @each ebpf-tcx
 # @each ebpf-auto @qemu: no port of a user-mode machine has a driver with XDP
 test_a_limit_returns_offloaded_flows_to_the_slow_path() {
     carried "$1"
-    diverts slow/limited limit 100000 100000
-    soon 10 limited 100000 100000
+    diverts slow/limited limit_in_force 100000 100000
     never 3 on_the_fast_path "$REVOKED"
     limit 0 0
     soon 30 on_the_fast_path "$REVOKED"

@@ -119,10 +119,15 @@ send_mail() {
 	case "$mail" in -* | *[!!-~]* | *[,\;\<\>]* | '') return 1 ;; ?*@?*) ;; *) return 1 ;; esac
 	why=sendmail
 	command -v sendmail > /dev/null || return 1
-	timeout 60 sendmail -oi "$mail" < "$STATE/$name.message" > /dev/null 2>&1 9>&- || {
-		why="sendmail $?"
-		return 1
-	}
+	sendmail -oi "$mail" < "$STATE/$name.message" > /dev/null 2>&1 9>&- &
+	child=$!
+	# OpenWrt's BusyBox has no timeout.
+	(sleep 60 && kill "$child") > /dev/null 2>&1 9>&- &
+	guard=$!
+	wait "$child"
+	why="sendmail $?"
+	kill "$guard" 2> /dev/null
+	[ "$why" = "sendmail 0" ]
 }
 
 post() {
