@@ -26,11 +26,11 @@ limit_in_force() { limit "$@" && soon 10 limited "$@"; }
 # @each ebpf-auto @qemu: no port of a user-mode machine has a driver with XDP
 test_a_limit_returns_offloaded_flows_to_the_slow_path() {
     carried "$1"
-    diverts slow/limited limit_in_force 100000 100000
+    diverted slow/limited limit_in_force 100000 100000
     never 3 on_the_fast_path "$REVOKED"
-    limit 0 0
+    limit_in_force 0 0
     soon 30 on_the_fast_path "$REVOKED"
-    limited 0 0
+    others_continue
 }
 
 # A limit survives the daemon, holds for addresses that are new, and moves with them.

@@ -164,6 +164,11 @@ stops() {
 
 # diverts PATH COMMAND…: fails unless COMMAND moves the flow to PATH without loss.
 diverts() {
+    diverted "$@"
+    others_continue
+}
+# diverted PATH COMMAND…: the same, and the flows go on.
+diverted() {
     local answers slow path=$1
     shift
     "$@"
@@ -174,5 +179,4 @@ diverts() {
     # Each answer is one packet per direction.
     PASSED=$(($(answers) - answers - ($(slowly revoked) - slow) / 2))
     between "answers that did not take it" "$PASSED" "-$(in_a_second)" "$(in_a_second)"
-    others_continue
 }

@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 
 use flows::Now;
+use model::Action;
 use ruleset::{HostRules, Paused};
 use topology::{Mac, NeighbourState, Topology};
 
@@ -86,6 +87,12 @@ impl State {
     /// the first pause does not need another table.
     pub(crate) fn paused(&self) -> Option<&Paused> {
         self.pauses.rules.as_ref()
+    }
+
+    /// Returns whether a device is always inspected.
+    pub(crate) fn any_always(&self) -> bool {
+        let mut devices = self.pauses.settings.devices.values();
+        devices.any(|device| device.inspect == Some(Action::Always))
     }
 
     /// Returns the rules of devices with limits or inspection of their own, by MAC.

@@ -61,6 +61,8 @@ pub struct Inspection {
     pub(super) settings: ips::Settings,
     pub(super) policies: Vec<Policy>,
     marks: Option<ruleset::Marks>,
+    /// A host is always inspected, whatever the policies.
+    pub(super) hosts_always: bool,
     pub(crate) threads: ips::Threads,
     health: Health,
     seen: Observation,
@@ -117,6 +119,7 @@ impl Inspection {
             settings,
             policies: Vec::new(),
             marks: None,
+            hosts_always: false,
             threads: ips::Threads::default(),
             health: Health::new(now),
             // No rules of this daemon are in force yet.
@@ -181,9 +184,10 @@ impl Inspection {
         self.settings.enabled && self.settings.mode == InspectionMode::Nfq
     }
 
-    /// Returns true if the default or a policy inspects connections to their end.
+    /// Returns true if the default, a policy or a host's setting inspects connections to their end.
     fn any_always(&self) -> bool {
-        self.settings.default == Action::Always
+        self.hosts_always
+            || self.settings.default == Action::Always
             || self.active().any(|policy| policy.action == Action::Always)
     }
 

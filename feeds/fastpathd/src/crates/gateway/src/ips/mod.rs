@@ -209,6 +209,11 @@ impl State {
         self.inspection.configure(settings, main, now)
     }
 
+    /// Says whether a host is always inspected, whatever the policies.
+    pub(crate) fn inspect_hosts_always(&mut self, always: bool) {
+        self.inspection.hosts_always = always;
+    }
+
     pub(crate) fn instruct(
         &mut self,
         threads: ips::Threads,

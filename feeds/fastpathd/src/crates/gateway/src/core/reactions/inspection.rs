@@ -122,6 +122,7 @@ impl Core {
         }
         let (home, ports) = (self.network.home(), self.network.ports());
         let (threads, store) = (self.cpu.threads(), self.rules.store());
+        self.ips.inspect_hosts_always(self.devices.any_always());
         let instruction = self.ips.instruct(threads, &home, store, &ports, self.now.mono);
         instruction.map(AnyEffect::from)
     }
