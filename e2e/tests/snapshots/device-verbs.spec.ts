@@ -139,7 +139,7 @@ test('a device is never inspected', async ({ page }) => {
   const { asked } = await open(page, `devices?mac=${ANNA}`);
   await verb(page, 'Never inspect').click();
   await expect(verb(page, 'Not inspected')).toBeDisabled();
-  await expect(page.getByLabel('Inspection')).toHaveValue('never');
+  await expect(page.getByLabel('Inspection', { exact: true })).toHaveValue('never');
   expect(asked).toEqual([`set ${JSON.stringify({ mac: ANNA, inspect: 'never' })}`]);
 });
 
@@ -152,6 +152,7 @@ test('a device is limited and always inspected by keyboard', async ({ page }) =>
   await expect(form.getByText('From 0.008 to 10000, or empty')).toBeVisible();
   await expect(save).toBeDisabled();
   await form.getByLabel('Down').fill('5');
+  await form.getByLabel('Quota per day').fill('1.5');
   await form.getByLabel('Inspection').selectOption('Always');
   await form.getByLabel('Up').fill('0.5');
   await form.getByLabel('Up').press('Enter');
@@ -164,7 +165,7 @@ test('a device is limited and always inspected by keyboard', async ({ page }) =>
     .poll(() => asked)
     .toEqual([
       `limit ${JSON.stringify({ mac: ANNA, down: 5000, up: 500 })}`,
-      `set ${JSON.stringify({ mac: ANNA, inspect: 'always' })}`,
+      `set ${JSON.stringify({ mac: ANNA, inspect: 'always', quota_mb: 1500 })}`,
       `limit ${JSON.stringify({ mac: ANNA, down: 0, up: 500 })}`,
     ]);
 });

@@ -13,7 +13,10 @@ const content: Record<string, readonly (string | RegExp)[]> = {
     ...['Internet', 'CPU', 'Health'],
   ],
   devices: [/^All devices/, 'Groups', 'Schedules'],
-  device: ['Device', 'Traffic', 'Usage', 'Addresses', 'Destinations', 'Alerts'],
+  device: [
+    ...['Device', 'Limits and inspection', 'Traffic', 'Usage', 'Addresses', 'Destinations'],
+    'Alerts',
+  ],
   flows: [],
   protection: [
     ...[
@@ -46,7 +49,7 @@ const content: Record<string, readonly (string | RegExp)[]> = {
   ],
   firewall: ['Zone access', 'Port forwards'],
   cpu: ['Current CPU assignment', 'Change the plan'],
-  export: ['Collectors', 'Metrics'],
+  export: ['Collectors', 'Metrics', 'Notifications', 'phone'],
   system: [
     ...['Firmware', 'Backup', 'Users', 'System log', 'Recent changes', 'Reboot'],
     'Further settings',

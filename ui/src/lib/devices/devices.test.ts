@@ -12,6 +12,7 @@ import {
   kbitOf,
   matching,
   mbitText,
+  megabytesOf,
   nameOf,
   readView,
   shareOf,
@@ -61,6 +62,11 @@ describe('devices', () => {
     expect(['', ' 5 ', '0,5', '0.008', '10000'].map(kbitOf)).toEqual([0, 5000, 500, 8, 10_000_000]);
     expect(['x', '0', '-1', '0.007', '10001', '1e9'].map(kbitOf)).toEqual(Array(6).fill(null));
     for (const kbit of [0, 8, 512, 5000]) expect(kbitOf(mbitText(kbit))).toBe(kbit);
+  });
+
+  it('take quotas in GB', () => {
+    expect(['', '1,5', '0.001', '10000'].map(megabytesOf)).toEqual([0, 1500, 1, 10_000_000]);
+    expect(['x', '0', '-1', '0.0001', '10001'].map(megabytesOf)).toEqual(Array(5).fill(null));
   });
 
   it('list the newest IPv4 address first and link-local ones last', () => {

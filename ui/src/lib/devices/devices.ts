@@ -20,6 +20,8 @@ export interface Owned {
   /** Limits in force, kbit/s; 0 for none. */
   limit_down: number;
   limit_up: number;
+  /** Bytes per day in MB; 0 for none. */
+  quota_mb: number;
   /** `always`, `never` or, by policy, empty. */
   inspect: string;
 }
@@ -30,7 +32,7 @@ export type Device = Reported & Owned;
 export const devicesOf = (answer: Devices | null | undefined): Device[] =>
   (answer?.devices ?? []).map((each) => ({
     ...{ known: false, kind: '', group: '', paused: '', until_ms: 0 },
-    ...{ limit_down: 0, limit_up: 0, inspect: '' },
+    ...{ limit_down: 0, limit_up: 0, quota_mb: 0, inspect: '' },
     ...each,
   }));
 
@@ -168,7 +170,7 @@ export function groupsOf(devices: readonly Device[]): Map<string, Device[]> {
   return new Map([...groups].sort(([a], [b]) => a.localeCompare(b)));
 }
 
-/** Returns a rate in Mbit/s to type; empty for none. */
+/** Returns Mbit/s of kbit/s, or GB of MB, to type; empty for none. */
 export const mbitText = (kbit: number): string => (kbit === 0 ? '' : String(kbit / 1000));
 
 /** Returns the typed Mbit/s in kbit/s, 0 for none; `null` if it is no possible limit. */
@@ -176,6 +178,13 @@ export function kbitOf(text: string): number | null {
   if (text.trim() === '') return 0;
   const kbit = Math.round(Number(text.trim().replace(',', '.')) * 1000);
   return kbit >= 8 && kbit <= 10_000_000 ? kbit : null;
+}
+
+/** Returns the typed GB in MB, 0 for none; `null` if it is no possible quota. */
+export function megabytesOf(text: string): number | null {
+  if (text.trim() === '') return 0;
+  const mb = Math.round(Number(text.trim().replace(',', '.')) * 1000);
+  return mb >= 1 && mb <= 10_000_000 ? mb : null;
 }
 
 /** Hour of the day at which a pause "until morning" ends. */

@@ -14,6 +14,7 @@ export interface Owner {
   kind: string;
   group: string;
   inspect: string;
+  quota_mb: number;
 }
 
 /** Verbs of `fastpath.device`, which take effect at once, without a review. */

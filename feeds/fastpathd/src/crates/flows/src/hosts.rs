@@ -93,7 +93,7 @@ impl Hosts {
     /// quarter more bytes, so that series do not change every minute.
     fn rank(&mut self) {
         let mut order: Vec<(u64, IpAddr)> = self.known.iter().map(rating).collect();
-        order.sort_unstable_by_key(|(rating, address)| (Reverse(*rating), *address));
+        config::sort::by_key(&mut order, |(rating, address)| (Reverse(*rating), *address));
         let (named, rest) = order.split_at(self.most.min(order.len()));
         let mut series = Vec::new();
         for (_, address) in named {

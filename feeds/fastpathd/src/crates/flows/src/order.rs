@@ -156,7 +156,7 @@ fn address(address: IpAddr) -> u128 {
 /// rank. Number 0, no text, has rank 0.
 pub(crate) fn ranks<'a>(texts: impl Iterator<Item = &'a str>) -> Vec<u32> {
     let mut sorted: Vec<(&str, usize)> = texts.zip(1..).collect();
-    sorted.sort_by_key(|(text, _)| *text);
+    config::sort::by(&mut sorted, |(a, _), (b, _)| a.cmp(b));
     let mut ranks = vec![0; sorted.len() + 1];
     let mut rank = 0;
     for (i, (text, number)) in sorted.iter().enumerate() {

@@ -230,7 +230,7 @@ impl Book {
             }
         }
         for (day, mut devices) in days {
-            devices.sort_unstable_by(|one, other| other.cmp(one));
+            config::sort::by(&mut devices, |one, other| other.cmp(one));
             for (_, key) in devices.into_iter().skip(MAX_DAY_DEVICES) {
                 let sums = self.cells.remove(&(day, key)).unwrap_or_default();
                 self.add(day, Key::Others, sums);
@@ -249,7 +249,7 @@ impl Book {
             let first = *first;
             self.cells.retain(|(stamp, _), _| *stamp > first);
         }
-        self.events.sort_unstable();
+        config::sort::values(&mut self.events);
         let surplus = self.events.len().saturating_sub(MAX_EVENTS);
         self.events.drain(..surplus);
     }

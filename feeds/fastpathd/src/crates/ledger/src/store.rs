@@ -322,7 +322,7 @@ impl Recent {
                 self.events.push(event.clone());
             }
         }
-        self.events.sort_unstable();
+        config::sort::values(&mut self.events);
         let surplus = self.events.len().saturating_sub(MAX_RECENT_EVENTS);
         self.events.drain(..surplus);
     }

@@ -49,7 +49,7 @@ async fn clients(bus: &Bus, said: &Map) -> Clients {
 /// Converts netifd's answer to a list of radios, sorted by name.
 fn radios(said: &Map, clients: &Clients) -> Value {
     let mut radios: Vec<(&String, &Value)> = said.iter().collect();
-    radios.sort_by_key(|(name, _)| *name);
+    config::sort::by(&mut radios, |(a, _), (b, _)| a.cmp(b));
     radios.into_iter().map(|(name, radio)| shown(name, radio, clients)).collect()
 }
 

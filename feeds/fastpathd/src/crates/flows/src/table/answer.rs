@@ -49,7 +49,7 @@ impl FlowTable {
         self.flows.iter().filter(|flow| filter.matches(flow)).for_each(|flow| sums.add(flow));
         let mut list = sums.into_list();
         let matched = list.len();
-        list.sort_by(|a, b| {
+        config::sort::by(&mut list, |a, b| {
             let order = compare(self, a, b);
             (if query.desc { order.reverse() } else { order }).then(a.0.cmp(&b.0))
         });
@@ -107,7 +107,7 @@ impl FlowTable {
     pub fn top(&self, query: &TopQuery) -> Top<'_> {
         let mut list = self.open(query.by);
         let busiest = groups::comparison(Sort::Bps);
-        list.sort_by(|a, b| {
+        config::sort::by(&mut list, |a, b| {
             let order = busiest.map_or(Ordering::Equal, |compare| compare(self, b, a));
             order.then(a.0.cmp(&b.0))
         });

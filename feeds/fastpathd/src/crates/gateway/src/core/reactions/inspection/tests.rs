@@ -112,27 +112,6 @@ fn suricata_gets_its_files_when_enabled_and_packets_pass_until_it_works() {
     assert_eq!(answer["queues"][0]["bound"], true);
 }
 
-#[test]
-fn suricata_inspects_to_the_end_for_a_device_that_is_always_inspected() {
-    let yaml = |effects: &[AnyEffect]| {
-        let Instruction::Run(overlay) = instruction(effects) else { panic!("{effects:?}") };
-        overlay.yaml.clone()
-    };
-    let (mut core, effects) = reading(&json!({"enabled": "1"}), &[]);
-    let (_, always) = reading(&json!({"enabled": "1", "default": "always"}), &[]);
-    assert_ne!(yaml(&effects), yaml(&always));
-    for (inspect, expected) in [("always", &always), ("never", &effects)] {
-        let mut values = configuration(&json!({"enabled": "1"}), &[]);
-        let mac = "02:11:22:33:44:55";
-        values["phone"] = json!({".type": "device", ".index": 9, "mac": mac, "inspect": inspect});
-        let mut changed = core.configuration_read(&values);
-        // Devices wait for the first reading of the clock.
-        let readings = Readings { tz: "UTC0".to_owned(), ..Readings::default() };
-        changed.extend(core.pause_second(&readings));
-        assert_eq!(yaml(&changed), yaml(expected), "{inspect}");
-    }
-}
-
 impl Core {
     /// Returns the plan among the effects, or else the plan in force.
     fn plan_of<'a>(&'a self, effects: &'a [AnyEffect]) -> &'a ruleset::Plan {

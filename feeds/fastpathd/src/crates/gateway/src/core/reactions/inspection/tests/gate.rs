@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Tests that the state of inspection follows the gate of the rules in force, not the wanted gate.
+//! Tests that the state of inspection follows the gate of the rules in force, not the wanted gate,
+//! and that Suricata's files follow settings of devices.
 
 use super::*;
 
@@ -41,4 +42,25 @@ fn inspection_is_not_inline_before_the_rules_in_force_queue_packets() {
     core.applied(Ok(ruleset::Applied::Replaced));
     inline(&mut core);
     assert_eq!(state(&mut core), ["inline", "inline"]);
+}
+
+#[test]
+fn suricata_inspects_to_the_end_for_a_device_that_is_always_inspected() {
+    let yaml = |effects: &[AnyEffect]| {
+        let Instruction::Run(overlay) = instruction(effects) else { panic!("{effects:?}") };
+        overlay.yaml.clone()
+    };
+    let (mut core, effects) = reading(&json!({"enabled": "1"}), &[]);
+    let (_, always) = reading(&json!({"enabled": "1", "default": "always"}), &[]);
+    assert_ne!(yaml(&effects), yaml(&always));
+    for (inspect, expected) in [("always", &always), ("never", &effects)] {
+        let mut values = configuration(&json!({"enabled": "1"}), &[]);
+        let mac = "02:11:22:33:44:55";
+        values["phone"] = json!({".type": "device", ".index": 9, "mac": mac, "inspect": inspect});
+        let mut changed = core.configuration_read(&values);
+        // Devices wait for the first reading of the clock.
+        let readings = Readings { tz: "UTC0".to_owned(), ..Readings::default() };
+        changed.extend(core.pause_second(&readings));
+        assert_eq!(yaml(&changed), yaml(expected), "{inspect}");
+    }
 }
