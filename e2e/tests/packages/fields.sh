@@ -23,7 +23,7 @@ complete() {
     matches "$2" PKG_MAINTAINER '[^<>]+ <[^ @]+@[^ @]+>'
     matches "$2" PKG_LICENSE 'GPL-2\.0-(only|or-later)'
     matches "$2" TITLE '.{8,60}'
-    matches "$2" USERID '|([a-z]+):\1( (\1-[a-z]+):\3)*'
+    matches "$2" USERID '|([a-z-]+):\1( (\1-[a-z]+):\3)*'
     matches "$2" DEPENDS '.+'
 }
 test_required_fields_are_present() { each complete; }
