@@ -123,7 +123,7 @@ test_the_guest_ssid_is_in_the_guest_vlan() {
     station_of phy0-sta1
     guest_of phy0-sta1
     soon 5 stations_are "$root" '[[], []]'
-    # As from hostapd of OpenWrt v25.12.5 (src/ap/ubus.c); the lab's has no ubus.
+    # The answer of hostapd in OpenWrt v25.12.5 (src/ap/ubus.c). The hostapd of the lab has no ubus.
     gw 'mkdir -p /run/lab/wireless/clients && cat >/run/lab/wireless/clients/phy0-ap1' <<<'{"freq":
         5180, "clients": {"02:00:00:00:00:01": {"auth": true, "assoc": true, "authorized": true,
         "aid": 1, "rate": {"rx": 6000, "tx": 866700}, "signal": -52}, "02:00:00:00:00:02":

@@ -24,6 +24,8 @@ describe('slots', () => {
     const london = ['2026-03-28T00:00Z', '2026-03-29T00:00Z', '2026-03-29T23:00Z'];
     expect(days(london, '2026-03-30T12:00Z')).toEqual([undefined, 1, 1, 1]);
     expect(days(london, '2026-03-30T23:30Z')).toEqual([1, 1, 1, undefined]);
+    const autumn = ['2026-10-24T23:00Z', '2026-10-26T00:00Z', '2026-10-27T00:00Z'];
+    expect(days(autumn, '2026-10-27T12:00Z')).toEqual([undefined, 1, 1, 1]);
     const sydney = ['2026-10-02T14:00Z', '2026-10-03T14:00Z', '2026-10-04T13:00Z'];
     expect(days(sydney, '2026-10-05T12:59Z')).toEqual([undefined, 1, 1, 1]);
     expect(days(['2026-11-28T23:00Z'], '2026-11-30T22:00Z')).toEqual([

@@ -33,6 +33,10 @@ it('days before begin at midnight, also when clocks change', () => {
     ...['2026-11-01T23:00', '2026-10-26T23:00', '2026-10-25T23:00', '2026-10-24T22:00'],
     ...['2026-10-23T22:00', '2026-10-03T22:00'],
   ]);
+  const spring = at('2026-04-02T11:00Z');
+  expect([0, 3, 4, 5].map((days) => iso(midnight(spring, 'Europe/Berlin', days)))).toEqual([
+    ...['2026-04-01T22:00', '2026-03-29T22:00', '2026-03-28T23:00', '2026-03-27T23:00'],
+  ]);
 });
 
 it('the name of a zone counts if it agrees with the zone that the daemon uses', () => {

@@ -95,7 +95,7 @@ struct EventView {
     at_ms: u64,
     kind: &'static str,
     about: String,
-    /// Of the device that the event is about; empty if there is none.
+    /// Name of the device that the event is about; empty if there is none.
     name: String,
 }
 

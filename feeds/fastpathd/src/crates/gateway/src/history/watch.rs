@@ -24,7 +24,7 @@ pub(super) struct Quotas {
     day: Option<i64>,
     bytes: BTreeMap<Mac, u64>,
     exceeded: BTreeSet<Mac>,
-    /// What the previous process recorded, until the clock is set.
+    /// End of the record of the previous process, until the clock is set.
     recent: Option<Recent>,
 }
 
