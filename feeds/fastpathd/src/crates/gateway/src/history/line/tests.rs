@@ -99,3 +99,19 @@ fn an_option_stops_the_probes() {
     core.configuration_read(&configuration("flowtable"));
     assert_eq!(second(&mut core, 30).len(), 1);
 }
+
+#[test]
+fn a_server_that_is_used_again_has_to_answer_again() {
+    let mut state = State::default();
+    let used = |server: &str| {
+        let (name, bytes) = ("wan".to_owned(), None);
+        vec![WanSample { name, up: true, bytes, probe: Some(probe(server)) }]
+    };
+    let lost = |state: &mut State| state.probed(probe("192.0.2.53"), None).len();
+    state.second(&used("192.0.2.53"), Duration::ZERO);
+    state.probed(probe("192.0.2.53"), Some(Duration::from_millis(9)));
+    assert_eq!(lost(&mut state), 1);
+    state.second(&used("192.0.2.1"), Duration::ZERO);
+    state.second(&used("192.0.2.53"), Duration::ZERO);
+    assert_eq!(lost(&mut state), 0);
+}
