@@ -7,6 +7,8 @@
 BEGIN {
 	FS = "\t"
 	MAX_EVENTS = 20
+	# In bytes. ntfy refuses messages above 4096.
+	MAX_TEXT = 3500
 	# Ids of a run of the daemon have no gaps.
 	RUN = 16777216
 	GROUP["new-device"] = "device"
@@ -15,7 +17,7 @@ BEGIN {
 	GROUP["rules"] = GROUP["update"] = "update"
 	GROUP["alert"] = "alert"
 	last = before = cursor
-	number = waiting = lost = 0
+	number = waiting = lost = full = 0
 }
 
 NR == 1 { next }
@@ -23,7 +25,9 @@ NR == 1 { next }
 {
 	group = GROUP[$3]
 	wanted = $3 == "test" || group != "" && (events == "" || index(" " events " ", " " group " "))
-	if (number == MAX_EVENTS) {
+	text = wanted ? strftime("%Y-%m-%d %H:%M ", int($2 / 1000)) sentence($3, $4, $5) : ""
+	full = full || number == MAX_EVENTS || number && length(texts text) > MAX_TEXT
+	if (full) {
 		waiting += wanted
 		next
 	}
@@ -34,7 +38,6 @@ NR == 1 { next }
 	last = before = $1
 	if (!wanted)
 		next
-	text = strftime("%Y-%m-%d %H:%M ", int($2 / 1000)) sentence($3, $4, $5)
 	texts = texts (number ? "\n" : "") text
 	list = list (number ? "," : "") "{\"id\":" $1 ",\"at_ms\":" $2 ",\"kind\":" quoted($3) \
 		",\"about\":" quoted($4) ",\"name\":" quoted($5) ",\"text\":" quoted(text) "}"
