@@ -147,11 +147,15 @@ export class Keyboard implements Input {
   }
 }
 
-/** Uses only the mouse, and the keyboard to type into the clicked field. */
-export class Mouse implements Input {
+/** What mouse and finger do alike. */
+abstract class Pointer implements Input {
   clicks = 0;
 
-  constructor(private readonly page: Page) {}
+  constructor(protected readonly page: Page) {}
+
+  abstract go(screen: string): Promise<void>;
+  abstract press(target: Locator): Promise<void>;
+  abstract write(field: Locator, text: string): Promise<void>;
 
   async logIn(): Promise<void> {
     await this.write(this.page.getByLabel('User name'), 'root');
@@ -161,6 +165,26 @@ export class Mouse implements Input {
     this.clicks = 0;
   }
 
+  async choose(_: Locator, wanted: Locator): Promise<void> {
+    await this.press(wanted);
+  }
+
+  async tick(box: Locator): Promise<void> {
+    await this.press(box);
+    await expect(box).toBeChecked();
+  }
+
+  async search(words: string, result: RegExp): Promise<void> {
+    const dialog = searchDialog(this.page);
+    await this.press(this.page.getByRole('banner').getByRole('button', { name: 'Search' }));
+    await this.write(dialog.getByRole('combobox'), words);
+    await this.press(dialog.getByRole('option', { name: result }).first());
+    await expect(dialog).toBeHidden();
+  }
+}
+
+/** Uses only the mouse, and the keyboard to type into the clicked field. */
+export class Mouse extends Pointer {
   async go(screen: string): Promise<void> {
     const bar = this.page.getByRole('navigation', { name: 'Screens' });
     await this.press(bar.getByRole('link', { name: screen, exact: true }));
@@ -173,28 +197,11 @@ export class Mouse implements Input {
     await (await visible(target)).click();
   }
 
-  async choose(_: Locator, wanted: Locator): Promise<void> {
-    await this.press(wanted);
-  }
-
-  async tick(box: Locator): Promise<void> {
-    await this.press(box);
-    await expect(box).toBeChecked();
-  }
-
   async write(field: Locator, text: string): Promise<void> {
     await this.press(field);
     await this.page.keyboard.press('ControlOrMeta+A');
     await this.page.keyboard.type(text);
     await expect(field).toHaveValue(text);
-  }
-
-  async search(words: string, result: RegExp): Promise<void> {
-    const dialog = searchDialog(this.page);
-    await this.press(this.page.getByRole('banner').getByRole('button', { name: 'Search' }));
-    await this.write(dialog.getByRole('combobox'), words);
-    await this.press(dialog.getByRole('option', { name: result }).first());
-    await expect(dialog).toBeHidden();
   }
 }
 
@@ -206,11 +213,7 @@ const ROUNDING_PX = 0.01;
 const KEYBOARD_PX = 300;
 
 /** Uses only taps; checks the size of each target, and that nothing is wider than the window. */
-export class Touch implements Input {
-  clicks = 0;
-
-  constructor(private readonly page: Page) {}
-
+export class Touch extends Pointer {
   /** Checks the size of a control, including a label or table row around it. */
   private async large(target: Locator): Promise<void> {
     await usable(target);
@@ -236,14 +239,6 @@ export class Touch implements Input {
   private async fits(): Promise<void> {
     const wide = await this.page.evaluate(() => document.documentElement.scrollWidth);
     expect.soft(wide, 'the page’s width').toBeLessThanOrEqual(PHONE.width);
-  }
-
-  async logIn(): Promise<void> {
-    await this.write(this.page.getByLabel('User name'), 'root');
-    await this.write(this.page.getByLabel('Password', { exact: true }), 'fastpath');
-    await this.press(this.page.getByRole('button', { name: 'Log in' }));
-    await loggedIn(this.page);
-    this.clicks = 0;
   }
 
   async go(screen: string): Promise<void> {
@@ -272,15 +267,6 @@ export class Touch implements Input {
     await this.fits();
   }
 
-  async choose(_: Locator, wanted: Locator): Promise<void> {
-    await this.press(wanted);
-  }
-
-  async tick(box: Locator): Promise<void> {
-    await this.press(box);
-    await expect(box).toBeChecked();
-  }
-
   async write(field: Locator, text: string): Promise<void> {
     await this.press(field);
     await expect(field).toBeFocused();
@@ -293,13 +279,5 @@ export class Touch implements Input {
     await expect(field).toHaveValue(text);
     await this.fits();
     await this.page.setViewportSize(PHONE);
-  }
-
-  async search(words: string, result: RegExp): Promise<void> {
-    const dialog = searchDialog(this.page);
-    await this.press(this.page.getByRole('banner').getByRole('button', { name: 'Search' }));
-    await this.write(dialog.getByRole('combobox'), words);
-    await this.press(dialog.getByRole('option', { name: result }).first());
-    await expect(dialog).toBeHidden();
   }
 }

@@ -145,24 +145,6 @@ test_a_new_exclusion_ends_the_offload() {
     diverts slow/excluded configured "$EXCLUSION"
 }
 
-# inspection ACTION [LINES]: prints a policy with this action for Internet traffic.
-inspection() {
-    echo "
-config ips 'ips'
-	option enabled '1'
-	option default 'none'
-	option budget_bytes '5000'
-${2-}
-config policy
-	option name 'e2e'
-	option src 'lan'
-	option dest 'wan'
-	option action '$1'"
-}
-always_inspected() {
-    configured "$(inspection always)"
-    soon 40 says '.policy.policies[0].action == "always"' ips
-}
 test_a_new_inspection_policy_ends_the_offload() {
     carried "$1" "$(inspection none)"
     diverts inspect/always-inspected always_inspected

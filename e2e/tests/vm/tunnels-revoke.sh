@@ -12,6 +12,7 @@
 . "$VM/lib/revocation.sh"
 
 OTHER_TO=$ISP_4
+INSPECTED_ZONE=vpn
 AFTERWARDS=tunnel_off
 
 # tunnel_to_echoes KIND: sets up the tunnel with an echo server at the port that `numbers` uses.
@@ -46,24 +47,6 @@ test_a_blackhole_route_stops_a_flow_through_a_tunnel() {
     stops flowtable site_found site_lost
 }
 
-# inspection ACTION [LINES]: prints a policy with this action for the tunnel.
-inspection() {
-    echo "
-config ips 'ips'
-	option enabled '1'
-	option default 'none'
-	option budget_bytes '5000'
-${2-}
-config policy
-	option name 'e2e'
-	option src 'lan'
-	option dest 'vpn'
-	option action '$1'"
-}
-always_inspected() {
-    configured "$(inspection always)"
-    soon 40 says '.policy.policies[0].action == "always"' ips
-}
 test_a_new_inspection_policy_ends_the_offload_through_a_tunnel() {
     tunnel_to_echoes "$1"
     carried flowtable "$(inspection none)"

@@ -80,6 +80,8 @@ AFTERWARDS=:
 # Destinations of the flow that the change affects and of the other flow, and the host of that one.
 REVOKED_TO=$ISP_4
 OTHER_TO=$H20_4
+# Destination of `inspection`.
+INSPECTED_ZONE=wan
 OTHER_HOST=h10
 
 # carried ENGINE [LINES]: offloads two flows: REVOKED, the port of the flow of h10 that the change
@@ -179,4 +181,23 @@ diverted() {
     # Each answer is one packet per direction.
     PASSED=$(($(answers) - answers - ($(slowly revoked) - slow) / 2))
     between "answers that did not take it" "$PASSED" "-$(in_a_second)" "$(in_a_second)"
+}
+
+# inspection ACTION [LINES]: prints a policy with this action for traffic into INSPECTED_ZONE.
+inspection() {
+    echo "
+config ips 'ips'
+	option enabled '1'
+	option default 'none'
+	option budget_bytes '5000'
+${2-}
+config policy
+	option name 'e2e'
+	option src 'lan'
+	option dest '$INSPECTED_ZONE'
+	option action '$1'"
+}
+always_inspected() {
+    configured "$(inspection always)"
+    soon 40 says '.policy.policies[0].action == "always"' ips
 }
