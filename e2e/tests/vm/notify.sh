@@ -5,6 +5,8 @@
 
 # shellcheck source=e2e/tests/vm/lib/clock.sh
 . "$VM/lib/clock.sh"
+# shellcheck source=e2e/tests/vm/lib/examination.sh
+. "$VM/lib/examination.sh"
 # shellcheck source=e2e/tests/vm/lib/services.sh
 . "$VM/lib/services.sh"
 
@@ -173,6 +175,7 @@ test_a_receiver_that_was_away_gets_all_events_in_order() {
         jq -c .)" '{"started":false}'
 }
 
+# @finds:system-notify
 # shellcheck disable=SC2016 # expanded on the gateway
 test_events_go_to_a_mail_address() {
     at_the_end 'notify_ends; gw rm -f /usr/sbin/sendmail'
@@ -180,6 +183,7 @@ test_events_go_to_a_mail_address() {
     soon 10 eval 'rpc "$(session root fastpath)" fastpath.notify test "{\"name\": \"hook\"}" |
         grep -q true'
     soon 20 notify_says '.test == "sendmail"'
+    finds system-notify warning sendmail
     gw 'cat >/usr/sbin/sendmail; chmod 755 /usr/sbin/sendmail' <<'SCRIPT'
 #!/bin/sh
 { echo "$*"; cat; } >/var/run/fastpath-notify/state/mail

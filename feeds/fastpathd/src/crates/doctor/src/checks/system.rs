@@ -26,6 +26,7 @@ pub(super) const CHECKS: &[Check] = &[
     Check { id: "system-oom", group: "system", run: killed },
     Check { id: "system-storage", group: "system", run: storage },
     Check { id: "system-root", group: "system", run: root },
+    Check { id: "system-notify", group: "system", run: notify },
 ];
 
 /// 1 November 2026 in Unix ms. An earlier clock is wrong, because this release is newer.
@@ -280,6 +281,29 @@ fn root(facts: &Facts) -> Verdict {
         return Ok(None);
     }
     Ok(Some(Finding::new(Severity::Info).saw("root", "", format!("{kind}, rw"), MOUNTS)))
+}
+
+/// Reports missing programs that the notifications in the configuration need.
+fn notify(facts: &Facts) -> Verdict {
+    let package = facts.uci.fastpath.get()?;
+    let needs = |option: &str| {
+        let mut all = package.of("notification").filter(|of| of.is_on("enabled", true));
+        all.any(|of| option.is_empty() || of.text(option).is_some())
+    };
+    let mut finding = Finding::new(Severity::Warning);
+    let mut packages = Vec::new();
+    for (program, package) in &facts.system.missing_senders {
+        let option = match *program {
+            "curl" => "url",
+            "sendmail" => "mail",
+            _ => "",
+        };
+        if needs(option) {
+            finding = finding.saw("sender", *program, "-", "/etc/config/fastpath, notification");
+            packages.push(*package);
+        }
+    }
+    Ok(finding.with("packages", packages.join(" ")).if_seen())
 }
 
 #[cfg(test)]

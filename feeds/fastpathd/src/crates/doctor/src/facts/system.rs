@@ -45,6 +45,8 @@ pub(crate) struct System {
     pub answers: Known<String>,
     /// Missing files: path and package.
     pub missing: Vec<(&'static str, &'static str)>,
+    /// Programs for notifications that are not installed, and their packages.
+    pub missing_senders: Vec<(&'static str, &'static str)>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -91,6 +93,7 @@ pub(crate) fn read(machine: &dyn Machine, audience: Audience) -> System {
         daemon: runs(&["fastpathd"]).is_some(),
         answers: Known(version),
         missing: missing(machine),
+        missing_senders: missing_senders(machine),
     }
 }
 
@@ -164,6 +167,22 @@ fn root(machine: &dyn Machine) -> Known<(String, String)> {
 
 fn missing(machine: &dyn Machine) -> Vec<(&'static str, &'static str)> {
     PARTS.iter().filter(|(path, _)| !exists(machine, path)).copied().collect()
+}
+
+/// Programs for notifications, their packages, and folders: those that the service searches.
+const SENDERS: [(&str, &str, &[&str]); 3] = [
+    ("notify.sh", "fastpath-notify", &["/usr/libexec/fastpath"]),
+    ("curl", "curl", PATH),
+    ("sendmail", "msmtp-mta", PATH),
+];
+const PATH: &[&str] = &["/usr/sbin", "/usr/bin", "/sbin", "/bin"];
+
+fn missing_senders(machine: &dyn Machine) -> Vec<(&'static str, &'static str)> {
+    let is_missing = |(program, _, folders): &(&str, &str, &[&str])| {
+        !folders.iter().any(|folder| exists(machine, &format!("{folder}/{program}")))
+    };
+    let missing = SENDERS.into_iter().filter(is_missing);
+    missing.map(|(program, package, _)| (program, package)).collect()
 }
 
 #[cfg(test)]

@@ -49,6 +49,7 @@ fn facts() -> Facts {
         daemon: true,
         answers: "0.1.0".to_owned().into(),
         missing: Vec::new(),
+        missing_senders: vec![("sendmail", "msmtp-mta"), ("curl", "curl")],
     };
     let chain = json!({"chain": {"family": "inet", "table": "fw4", "name": "input",
         "type": "filter", "hook": "input", "policy": "drop"}});
@@ -56,6 +57,7 @@ fn facts() -> Facts {
     facts.rules = Rules { nft: vec![chain].into(), ..Rules::default() };
     facts.uci.broken = Vec::new().into();
     facts.uci.firewall = package(&firewall());
+    facts.uci.fastpath = package(&json!({}));
     facts.uci.system = package(&json!({"ntp": {".type": "timeserver", "enabled": "1"}}));
     facts.flowtable.status = json!({"wan": [{"name": "wan", "proto": "pppoe"}]}).into();
     facts
@@ -293,6 +295,26 @@ fn reports_full_file_systems() {
     assert_eq!(found("system-storage", &facts).severity, Severity::Warning);
     facts.system.free_space = vec![FreeSpace { place: "/tmp", free: 0, used: 100 }].into();
     assert_eq!(found("system-storage", &facts).severity, Severity::Error);
+}
+
+#[test]
+fn reports_programs_that_notifications_need() {
+    let mut facts = facts();
+    let mut packages = |options: &Value| {
+        let mut section = json!({".type": "notification"});
+        section.as_object_mut().unwrap().extend(options.as_object().unwrap().clone());
+        facts.uci.fastpath = package(&json!({"phone": section}));
+        notify(&facts).unwrap().map(|finding| finding.params["packages"].clone())
+    };
+    assert_eq!(packages(&json!({"mail": "a@b.example"})), Some(json!("msmtp-mta")));
+    assert_eq!(packages(&json!({"url": "https://x/"})), Some(json!("curl")));
+    assert_eq!(packages(&json!({"url": "https://x/", "enabled": "0"})), None);
+    facts.uci.fastpath = package(&json!({"x": {".type": "notification", "mail": "a@b.example"}}));
+    facts.system.missing_senders = vec![("notify.sh", "fastpath-notify")];
+    let finding = found("system-notify", &facts);
+    assert_eq!((finding.severity, &*finding.evidence[0].value), (Severity::Warning, "-"));
+    facts.system.missing_senders.clear();
+    assert_eq!(notify(&facts), Ok(None));
 }
 
 #[test]

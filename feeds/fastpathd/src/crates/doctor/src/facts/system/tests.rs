@@ -41,6 +41,13 @@ fn the_root_is_the_last_mount() {
 }
 
 #[test]
+fn finds_missing_programs_for_notifications() {
+    let fake = Fake::new().file("/bin/sendmail", "").file("/usr/libexec/fastpath/notify.sh", "");
+    assert_eq!(missing_senders(&fake), [("curl", "curl")]);
+    assert_eq!(missing_senders(&fake.file("/usr/bin/curl", "")), []);
+}
+
+#[test]
 fn finds_missing_files_of_the_package() {
     let all = PARTS.iter().fold(Fake::new(), |fake, (path, _)| fake.file(path, ""));
     assert_eq!(missing(&all), []);
