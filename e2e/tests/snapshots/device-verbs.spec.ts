@@ -77,6 +77,35 @@ test('name, kind and group are saved at once, and the device can be forgotten', 
   await expect(page.getByRole('heading', { level: 1 })).toHaveText('10.10.10.10');
 });
 
+test("vendor and kind say where they are from, and the kind is not yet the owner's", async ({
+  page,
+}) => {
+  const mac = '52:54:00:02:00:02';
+  const { asked, answer } = await open(page, `devices?mac=${mac}`, ({ devices }) => {
+    const told = { kind: 'printer', kind_source: 'mdns', vendor: 'Example \u202eLtd' };
+    Object.assign(devices.find((each) => each.mac === mac) ?? {}, told);
+  });
+  const panel = page.getByRole('region', { name: 'Device', exact: true });
+  await expect(panel.locator('dl')).toContainText('Example U+202ELtd');
+  await expect(panel.locator('dl')).toContainText('Printer as it announces (mDNS)');
+  await expect(panel.getByLabel('Kind')).toHaveValue('');
+  await panel.getByLabel('Kind').selectOption('Printer');
+  await panel.getByRole('button', { name: 'Save' }).click();
+  await expect(page.getByText('Saved.')).toBeVisible();
+  expect(asked).toEqual([`set ${JSON.stringify({ mac, kind: 'printer' })}`]);
+  await page.goto('#/devices');
+  await page.getByRole('searchbox', { name: 'Search devices' }).fill('example');
+  await expect(page.locator('tr[data-device]')).toHaveCount(1);
+  await expect(page.locator('tr[data-device]')).toContainText('Example');
+
+  const found = answer.devices.find((each) => each.mac === mac);
+  Object.assign(answer, { vendors: false });
+  Object.assign(found ?? {}, { vendor: '', random: false, kind: '', kind_source: '' });
+  await page.goto(`#/devices?mac=${mac}`);
+  await expect(panel.locator('dl')).toContainText('package arp-scan-database is not installed');
+  await expect(panel.locator('dl')).not.toContainText('Printer');
+});
+
 const reservation = {
   ...{ config: 'dhcp', op: 'add', type: 'host', id: 'new1' },
   values: { name: 'annas-phone', mac: ANNA, ip: '10.10.10.10' },

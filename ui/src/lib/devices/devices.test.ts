@@ -33,6 +33,7 @@ const device = (mac: string, more: Partial<Device> = {}): Device => ({
   ...{ learned_ms: NOW - 1000, seen_ms: NOW, flows: 0, offloaded: 0, up_bps: 0, down_bps: 0 },
   ...{ up_bytes: 0, down_bytes: 0, offloaded_bytes: 0 },
   ...{ known: false, kind: '', group: '', paused: '', until_ms: 0, inspect: '' },
+  ...{ kind_source: '', vendor: '' },
   ...{ limit_down: 0, limit_up: 0, quota_mb: 0, ...more },
 });
 

@@ -8,11 +8,15 @@ export const kinds = [
   ...['printer', 'camera', 'speaker', 'appliance', 'server', 'network'],
 ] as const;
 
-/** Kind, group, pause, limits and inspection that the owner gave a device. */
+/** Kind, vendor, group, pause, limits and inspection of a device, mostly from its owner. */
 export interface Owned {
   /** The configuration names the device. */
   known: boolean;
   kind: string;
+  /** Who tells the kind: `owner`, `mdns` or `name`. */
+  kind_source: string;
+  /** To whom IEEE assigned the MAC; empty if unknown. */
+  vendor: string;
   group: string;
   paused: string;
   /** End of the pause, Unix ms; 0 if it has none. */
@@ -31,7 +35,15 @@ export type Device = Reported & Owned;
 /** Returns the devices of an answer. Older daemons do not know what the owner said. */
 export const devicesOf = (answer: Devices | null | undefined): Device[] =>
   (answer?.devices ?? []).map((each) => ({
-    ...{ known: false, kind: '', group: '', paused: '', until_ms: 0 },
+    ...{
+      known: false,
+      kind: '',
+      kind_source: 'owner',
+      vendor: '',
+      group: '',
+      paused: '',
+      until_ms: 0,
+    },
     ...{ limit_down: 0, limit_up: 0, quota_mb: 0, inspect: '' },
     ...each,
   }));
@@ -140,7 +152,7 @@ export function sorted(
   );
 }
 
-/** Keeps devices that contain every word in name, addresses, MAC, group or kind. */
+/** Keeps devices that contain every word in name, addresses, MAC, vendor, group or kind. */
 export function matching(
   devices: readonly Device[],
   text: string,
@@ -148,8 +160,8 @@ export function matching(
 ): Device[] {
   const words = plain(text).split(/\s+/).filter(Boolean);
   return devices.filter((each) => {
-    const { name, mac, addresses, group, kind } = each;
-    const all = plain([name, mac, ...addresses, group, kind && kindName(kind)].join(' '));
+    const { name, mac, addresses, vendor, group, kind } = each;
+    const all = plain([name, mac, ...addresses, vendor, group, kind && kindName(kind)].join(' '));
     return words.every((word) => all.includes(word));
   });
 }

@@ -222,6 +222,10 @@ pub(crate) fn devices(answer: &Value) -> String {
             0 => String::new(),
             kbit => rate(kbit * 1000),
         };
+        let kind = match (text(device, "kind"), text(device, "kind_source")) {
+            (kind, "" | "owner") => kind.to_owned(),
+            (kind, source) => format!("{kind} ({source})"),
+        };
         let limits = [limit("limit_down"), limit("limit_up")];
         let limits = if limits.concat().is_empty() { String::new() } else { limits.join("/") };
         vec![
@@ -237,10 +241,13 @@ pub(crate) fn devices(answer: &Value) -> String {
             rate(number(device, "down_bps")),
             size(number(device, "up_bytes")),
             size(number(device, "down_bytes")),
+            kind,
+            text(device, "vendor").to_owned(),
         ]
     });
     let mut out = table(
-        "MAC|NAME|ADDRESSES|PORT|>VLAN|>SEEN|PAUSED|LIMIT DOWN/UP|>UP|>DOWN|>SENT|>RECEIVED",
+        "MAC|NAME|ADDRESSES|PORT|>VLAN|>SEEN|PAUSED|LIMIT DOWN/UP|>UP|>DOWN|>SENT|>RECEIVED|KIND|\
+         VENDOR",
         rows,
     );
     let others = &answer["others"];

@@ -2,8 +2,8 @@
 //! Effects that the core requests, one variant per subsystem.
 
 use crate::{
-    api, configuration, conntrack, cpu, doctor, export, history, ips, latency, network, offload,
-    rules,
+    api, configuration, conntrack, cpu, devices, doctor, export, history, ips, latency, network,
+    offload, rules,
 };
 
 macro_rules! effects {
@@ -27,6 +27,7 @@ effects! {
     Configuration(configuration),
     Conntrack(conntrack),
     Cpu(cpu),
+    Devices(devices),
     Doctor(doctor),
     Export(export),
     History(history),

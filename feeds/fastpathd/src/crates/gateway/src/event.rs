@@ -2,7 +2,8 @@
 //! Events of the daemon's loop, one variant per subsystem.
 
 use crate::{
-    configuration, conntrack, cpu, doctor, export, history, ips, latency, network, offload, rules,
+    configuration, conntrack, cpu, devices, doctor, export, history, ips, latency, network,
+    offload, rules,
 };
 
 #[derive(Debug)]
@@ -10,6 +11,7 @@ pub enum Event {
     Configuration(configuration::Event),
     Conntrack(conntrack::Event),
     Cpu(cpu::Event),
+    Devices(devices::Event),
     Doctor(doctor::Event),
     Export(export::Event),
     History(history::Event),

@@ -12,7 +12,7 @@ pub mod configuration;
 pub mod conntrack;
 pub mod core;
 pub mod cpu;
-mod devices;
+pub mod devices;
 pub mod doctor;
 pub mod effect;
 pub mod event;

@@ -122,6 +122,16 @@ fn devices_show_why_and_how_long_they_are_paused() {
 }
 
 #[test]
+fn devices_show_their_vendor_and_who_tells_their_kind() {
+    let shown = |source: &str| {
+        let device = json!({"kind": "tv", "kind_source": source, "vendor": "Example Ltd"});
+        devices(&json!({"devices": [device]}))
+    };
+    assert!(shown("mdns").contains("tv (mdns)  Example Ltd\n"), "{}", shown("mdns"));
+    assert!(shown("owner").contains("  tv    Example Ltd\n"), "{}", shown("owner"));
+}
+
+#[test]
 fn formats_an_empty_answer_without_a_panic() {
     for show in [status, flows, flow, top, devices, topology, engine] {
         show(&json!({}));
@@ -139,7 +149,7 @@ fn escapes_control_characters_of_all_answers() {
     let evil = "evil\u{1b}[2J\u{202e}\nforged";
     let row = json!({
         "key": evil, "name": evil, "kind": evil, "why": evil, "lower": evil, "device": evil,
-        "about": evil, "mac": evil,
+        "about": evil, "mac": evil, "vendor": evil,
         "peer": evil, "addresses": [evil], "address": evil, "reason": evil, "text": evil,
         "src": evil, "in_zone": evil, "signature": evil, "state": evil, "proto": evil,
     });

@@ -161,6 +161,7 @@ impl Gateway {
             | Effect::Api(_)
             | Effect::Configuration(_)
             | Effect::Cpu(_)
+            | Effect::Devices(_)
             | Effect::Doctor(_)
             | Effect::History(_)
             | Effect::Ips(_)

@@ -124,6 +124,12 @@ pub(crate) async fn interfaces(handle: &Handle) -> Result<Value, CallError> {
     Ok(Value::Object(answer))
 }
 
+/// Returns the services in umdns' cache. `None` if it is not on ubus.
+pub(crate) async fn services(handle: &Handle) -> Option<Value> {
+    let args = BTreeMap::from([("array", true)]);
+    handle.call("umdns", "browse", &args, TIMEOUT).await.ok().map(Value::Object)
+}
+
 pub(crate) async fn event(handle: &Handle, name: &str) -> Result<(), CallError> {
     let args = EventArgs { r#type: name, data: Map::new() };
     handle.call("service", "event", &args, TIMEOUT).await.map(drop)

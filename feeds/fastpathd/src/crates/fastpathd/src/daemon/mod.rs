@@ -184,6 +184,7 @@ impl Daemon {
                 Effect::Configuration(effect) => self.configuration_effect(&effect),
                 Effect::Conntrack(effect) => run::conntrack::execute(effect, &self.io),
                 Effect::Cpu(effect) => run::cpu::execute(effect, &self.io),
+                Effect::Devices(effect) => run::devices::execute(effect, &self.io),
                 Effect::Doctor(effect) => run::doctor::execute(&effect, &self.io),
                 Effect::Export(effect) => self.exporters.execute(effect, &self.io),
                 Effect::History(effect) => run::history::execute(effect, &self.io),

@@ -3,6 +3,7 @@
 pub(crate) mod configuration;
 pub(crate) mod conntrack;
 pub(crate) mod cpu;
+pub(crate) mod devices;
 pub(crate) mod doctor;
 pub(crate) mod history;
 pub(crate) mod ips;

@@ -181,6 +181,7 @@ impl Router {
             | Effect::Api(_)
             | Effect::Configuration(_)
             | Effect::Cpu(_)
+            | Effect::Devices(_)
             | Effect::Doctor(_)
             | Effect::Ips(_)
             | Effect::Latency(_)

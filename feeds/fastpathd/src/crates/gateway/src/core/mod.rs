@@ -149,6 +149,10 @@ impl Core {
             Event::Configuration(event) => self.configuration_event(event),
             Event::Conntrack(event) => self.conntrack_event(event),
             Event::Cpu(event) => self.cpu_event(event),
+            Event::Devices(event) => {
+                self.devices.identity_event(event);
+                Vec::new()
+            }
             Event::Doctor(event) => self.doctor_event(event),
             Event::Export(event) => self.export_event(event),
             Event::History(event) => self.history_event(event),

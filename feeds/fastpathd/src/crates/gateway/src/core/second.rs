@@ -18,6 +18,7 @@ impl Core {
         let grown = self.conntrack.flows_mut().take_host_growth();
         self.devices.second(grown, self.network.view(), self.now);
         effects.extend(self.pause_second(readings));
+        effects.extend(self.devices.identity_second().into_iter().map(Effect::from));
         effects.extend(self.network.second().map(Effect::from));
         effects.extend(self.roaming_second());
         effects.extend(self.network.routes_second().map(Effect::from));

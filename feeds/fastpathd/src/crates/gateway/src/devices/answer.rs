@@ -18,6 +18,8 @@ use crate::network::view::NetworkView;
 pub(crate) struct DevicesAnswer {
     since_ms: u64,
     now_ms: u64,
+    /// The vendor file is installed.
+    vendors: bool,
     devices: Vec<DeviceView>,
     others: BytesView,
 }
@@ -29,6 +31,8 @@ struct DeviceView {
     name: String,
     known: bool,
     kind: &'static str,
+    kind_source: &'static str,
+    vendor: String,
     group: String,
     quota_mb: u32,
     paused: &'static str,
@@ -112,12 +116,15 @@ impl State {
                 side.map(|side| (side.device, side.vlan, side.port)).unwrap_or_default();
             let limits = if settings.has_rules() { limits(&mac.to_string()) } else { None };
             let [limit_down, limit_up] = limits.unwrap_or_default();
+            let (kind, kind_source) = self.kind((*mac, device), network);
             DeviceView {
                 mac: *mac,
                 random: is_random(*mac),
                 name: named.or(device.name(*mac, network)).unwrap_or_default().to_owned(),
                 known: self.is_known(*mac, network),
-                kind: settings.kind,
+                kind,
+                kind_source,
+                vendor: self.vendor(*mac).to_owned(),
                 group: settings.group.clone(),
                 quota_mb: settings.quota_mb,
                 paused: pause.map_or("", |pause| pause.name()),
@@ -144,6 +151,7 @@ impl State {
         DevicesAnswer {
             since_ms: now.unix_ms_at(self.since),
             now_ms: now.unix_ms,
+            vendors: self.has_vendors(),
             devices: macs.into_iter().map(view).collect(),
             others: self.others.into(),
         }

@@ -9,12 +9,17 @@ use topology::{Mac, NeighbourState};
 
 use crate::network::stations::forwards_to;
 use crate::network::view::NetworkView;
+use identity::Identities;
+pub use identity::{Effect, Event, Found, Search, Stamp};
 use pause::Pauses;
 use zone::Zone;
 
 pub(crate) mod answer;
+mod identity;
+mod kinds;
 mod pause;
 pub(crate) mod settings;
+pub mod vendors;
 pub(crate) mod zone;
 
 /// Maximum devices. Any host can invent MACs; a further device with traffic replaces the one that
@@ -47,6 +52,7 @@ pub(crate) struct State {
     /// How many devices may be replaced in this second.
     replaceable: usize,
     pauses: Pauses,
+    identities: Identities,
 }
 
 impl State {
@@ -60,6 +66,7 @@ impl State {
             since: now,
             replaceable: 0,
             pauses: Pauses::default(),
+            identities: Identities::default(),
         }
     }
 

@@ -7,6 +7,7 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 use topology::{Change, Neighbour};
 
+use super::settings::DeviceSettings;
 use super::*;
 use crate::conntrack;
 use crate::core::Core;
@@ -226,6 +227,74 @@ fn the_owner_s_name_precedes_that_of_the_lease() {
     assert_eq!(named(&network), (json!("phone"), json!(true)));
     network.set_reservations(host(""));
     assert_eq!(named(&network), (json!("android-7f"), json!(true)));
+}
+
+/// Returns the searches of the next ten seconds.
+fn requests(state: &mut State) -> Vec<Effect> {
+    let all = (0..10).flat_map(|_| state.identity_second());
+    all.filter(|effect| *effect != Effect::BrowseServices).collect()
+}
+
+#[test]
+fn vendors_are_searched_for_new_devices_only() {
+    let mut network = network();
+    let random = Mac([2, 0, 0x5e, 0, 0, 7]);
+    network.change(neighbour(5, ip("10.10.10.11"), Some(mac(1))));
+    network.change(neighbour(5, ip("10.10.10.12"), Some(random)));
+    let mut state = State::new(START);
+    state.second(HostGrowth::default(), &network, at(1));
+    let search =
+        |known, again| vec![Effect::FindVendors(Search { macs: vec![mac(1)], known, again })];
+    assert_eq!(requests(&mut state), search(None, true));
+    assert_eq!(requests(&mut state), [], "one search at a time");
+    assert_eq!(view(&state, &network, 1)["vendors"], false);
+
+    let stamp = Some((5, 1, 2));
+    let vendors = vec![(mac(1), "Example".to_owned())];
+    state.identity_event(Event::Searched(Some(Found { stamp, vendors })));
+    let vendor = |state: &State, number: usize| {
+        view(state, &network, 1)["devices"][number]["vendor"].clone()
+    };
+    assert_eq!((vendor(&state, 0), vendor(&state, 1)), (json!("Example"), json!("")));
+    assert_eq!(view(&state, &network, 1)["vendors"], true);
+    assert_eq!(requests(&mut state), search(stamp, false));
+    state.identity_event(Event::Searched(None));
+    assert_eq!(vendor(&state, 0), "Example");
+    state.identity_event(Event::Searched(Some(Found::default())));
+    assert_eq!(
+        (vendor(&state, 0), &view(&state, &network, 1)["vendors"]),
+        (json!(""), &json!(false))
+    );
+}
+
+#[test]
+fn the_owner_s_kind_precedes_an_announced_one_and_that_of_the_name() {
+    let mut network = network();
+    network.change(neighbour(5, ip("10.10.10.11"), Some(mac(1))));
+    network.change(neighbour(5, ip("2001:db8:10::11"), Some(mac(1))));
+    let mut state = State::new(START);
+    state.second(HostGrowth::default(), &network, at(1));
+    let kind = |state: &State, network: &NetworkView| {
+        let device = &view(state, network, 1)["devices"][0];
+        format!("{} {}", device["kind"], device["kind_source"])
+    };
+    assert_eq!(kind(&state, &network), r#""" """#);
+    let asked = (0..60).flat_map(|_| state.identity_second());
+    assert_eq!(asked.filter(|effect| *effect == Effect::BrowseServices).count(), 4);
+    network.set_names(Names::parse("1 00:00:5e:00:00:01 10.10.10.11 EPSON000001 *\n", ""));
+    assert_eq!(kind(&state, &network), r#""printer" "name""#);
+    let announced = |other: &str| {
+        let at = |address: &str| json!({"x": {"ipv4": [address], "ipv6": [address]}});
+        json!({"_sonos._tcp": at("10.10.10.11"), other: at("2001:db8:10::11")})
+    };
+    state.identity_event(Event::Services(announced("_smb._tcp")));
+    assert_eq!(kind(&state, &network), r#""speaker" "mdns""#);
+    state.identity_event(Event::Services(announced("_axis-video._tcp")));
+    assert_eq!(kind(&state, &network), r#""printer" "name""#, "two kinds are announced");
+    let mut settings = DeviceSettings::default();
+    settings.kind = "tv";
+    state.pauses.settings.devices.insert(mac(1), settings);
+    assert_eq!(kind(&state, &network), r#""tv" "owner""#);
 }
 
 fn reservations(macs: &BTreeSet<u16>) -> Reservations {

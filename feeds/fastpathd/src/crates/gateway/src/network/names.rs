@@ -120,7 +120,7 @@ impl Names {
 
 /// Returns false for a name longer than a valid one, and for names with control characters, which a
 /// terminal would execute, or bidirectional ones, which reorder a page's text.
-fn is_shown(name: &str) -> bool {
+pub(crate) fn is_shown(name: &str) -> bool {
     name.len() <= 253 && !name.contains(|c| char::is_control(c) || is_bidi(c))
 }
 
