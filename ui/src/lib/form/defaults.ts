@@ -16,6 +16,7 @@ export const defaults = {
     pppoe: '1',
     slow_packets: '0',
     metrics_hosts: '20',
+    device_metrics: '0',
     history: '1',
     history_interval: '600',
     history_probes: '1',

@@ -44,6 +44,8 @@ pub struct Settings {
     pub slow_packets: u32,
     /// Number of busiest hosts with their own metrics; all others share one series.
     pub metrics_hosts: u32,
+    /// Metrics of each device.
+    pub device_metrics: bool,
     /// Interval between writes of the history; `None` writes none.
     pub history: Option<Duration>,
     /// Measure latency and loss of the WANs for the history.
@@ -68,6 +70,7 @@ impl Default for Settings {
             left_out: TrafficTypes::default(),
             slow_packets: 0,
             metrics_hosts: 20,
+            device_metrics: false,
             history: Some(Duration::from_secs(600)),
             history_probes: true,
             excludes: Vec::new(),
@@ -135,6 +138,7 @@ impl Settings {
         if let Some(hosts) = section.value("metrics_hosts", number_in(0..=100)) {
             self.metrics_hosts = hosts;
         }
+        self.device_metrics = section.value("device_metrics", switch) == Some(true);
         if let Some(seconds) = section.value("history_interval", number_in(1..=3600)) {
             self.history = Some(Duration::from_secs(seconds.into()));
         }

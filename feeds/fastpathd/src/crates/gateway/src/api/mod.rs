@@ -5,7 +5,9 @@ use std::time::Duration;
 
 use flows::Now;
 
-use crate::{configuration, conntrack, cpu, doctor, ips, latency, network, offload, rules, sys};
+use crate::{
+    configuration, conntrack, cpu, devices, doctor, ips, latency, network, offload, rules, sys,
+};
 
 pub mod health;
 pub mod methods;
@@ -22,6 +24,7 @@ pub(crate) struct Subsystems<'a> {
     pub(crate) configuration: &'a configuration::State,
     pub(crate) network: &'a network::State,
     pub(crate) conntrack: &'a conntrack::State,
+    pub(crate) devices: &'a devices::State,
     pub(crate) offload: &'a offload::State,
     pub(crate) ips: &'a ips::State,
     pub(crate) latency: &'a latency::State,

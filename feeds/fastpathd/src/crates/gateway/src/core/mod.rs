@@ -123,6 +123,7 @@ impl Core {
             configuration: &self.configuration,
             network: &self.network,
             conntrack: &self.conntrack,
+            devices: &self.devices,
             offload: &self.offload,
             ips: &self.ips,
             latency: &self.latency,

@@ -2,7 +2,7 @@
 //! Builds the answer of `devices`.
 
 use config::sort::Collect;
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::net::IpAddr;
 
 use flows::{HostBytes, Network, Now, OpenHost};
@@ -79,6 +79,24 @@ impl State {
         let found = found.filter_map(|(mac, device)| Some((mac, device.name(*mac, network)?)));
         let all = given.filter(|(_, name)| !name.is_empty()).chain(found);
         all.map(|(mac, name)| (mac.to_string(), name.to_owned())).collect()
+    }
+
+    /// Returns bytes and names of all devices.
+    pub(crate) fn metered<'a>(
+        &'a self,
+        network: &'a NetworkView,
+    ) -> BTreeMap<Mac, (HostBytes, Option<&'a str>)> {
+        let of = |(mac, device): (&Mac, &'a Device)| {
+            let given = self.pauses.settings.devices.get(mac).map(|of| of.name.as_str());
+            let given = given.filter(|name| !name.is_empty());
+            (*mac, (device.bytes, given.or_else(|| device.name(*mac, network))))
+        };
+        self.devices.iter().map(of).into_map()
+    }
+
+    /// Returns the bytes of hosts without a known MAC and of replaced devices.
+    pub(crate) fn others(&self) -> HostBytes {
+        self.others
     }
 
     /// `in_force` are the rules in force; without them, no device is paused or limited.

@@ -38,6 +38,9 @@ pub(super) fn add<'a>(state: Subsystems<'a>, metrics: &mut Metrics<'a>) {
     each(metrics.counter("fastpath_forwarded_packets_total", help), |sum| sum.packets);
     flows(state, metrics);
     hosts(state, metrics);
+    if state.configuration.settings().is_some_and(|settings| settings.device_metrics) {
+        devices(state, metrics);
+    }
     engine(state, metrics);
     programs(state, metrics);
 }
@@ -90,6 +93,25 @@ fn hosts<'a>(state: Subsystems<'a>, metrics: &mut Metrics<'a>) {
         if let Some(name) = network.name(host.address) {
             let labels = [("host", Cow::Owned(host.address.to_string())), ("name", name.into())];
             family.add_owned(labels, 1_u64);
+        }
+    }
+}
+
+fn devices<'a>(state: Subsystems<'a>, metrics: &mut Metrics<'a>) {
+    let devices = state.devices.metered(state.network.view());
+    let help = "Bytes sent (up) and received (down) by each device and by all others.";
+    let family = metrics.counter("fastpath_device_bytes_total", help);
+    let known = devices.iter().map(|(mac, (bytes, _))| (mac.to_string(), *bytes));
+    for (mac, bytes) in known.chain([("other".to_owned(), state.devices.others())]) {
+        for (direction, bytes) in DIRECTIONS.into_iter().zip([bytes.sent, bytes.received]) {
+            let labels = [("mac", Cow::Owned(mac.clone())), ("direction", direction.into())];
+            family.add_owned(labels, bytes);
+        }
+    }
+    let family = metrics.gauge("fastpath_device_info", "Names of devices; always 1.");
+    for (mac, (_, name)) in devices {
+        if let Some(name) = name {
+            family.add_owned([("mac", Cow::Owned(mac.to_string())), ("name", name.into())], 1_u64);
         }
     }
 }

@@ -98,6 +98,7 @@ fn busy() -> Core {
     let mut core = running();
     let mut values = configuration("flowtable");
     values["ips"] = json!({".type": "ips", ".name": "ips", ".index": 1, "enabled": "1"});
+    values["main"]["device_metrics"] = "1".into();
     core.configuration_read(&values);
     core.machine_read(machine_sample());
     dump(&mut core, 1, &[]);
@@ -199,6 +200,17 @@ fn metric_names_follow_the_rules_of_prometheus() {
             assert_eq!(names(sample), names(&samples[0]), "{name}");
         }
     }
+}
+
+#[test]
+fn devices_have_metrics_only_if_the_owner_wants() {
+    let mut core = busy();
+    let of = |core: &mut Core| {
+        read(core).keys().filter(|series| series.starts_with("fastpath_device_")).count()
+    };
+    assert_eq!(of(&mut core), 5);
+    core.configuration_read(&configuration("flowtable"));
+    assert_eq!(of(&mut core), 0);
 }
 
 #[test]

@@ -50,6 +50,7 @@ fn reads_every_option_of_the_settings() {
 	list slow_tunnel 'sit'
 	option slow_packets '12'
 	option metrics_hosts '100'
+	option device_metrics '1'
 	option history_interval '60'
 	option history_probes '0'
 
@@ -76,6 +77,7 @@ config exclude
         left_out: [Ipv6, Pppoe, Sit, Wireguard].into_iter().collect(),
         slow_packets: 12,
         metrics_hosts: 100,
+        device_metrics: true,
         history: Some(Duration::from_secs(60)),
         history_probes: false,
         excludes: vec![Exclude {
@@ -127,6 +129,7 @@ fn every_error_names_section_option_and_value() {
         ("history_probes", "10", "is neither 1 nor 0"),
         ("history_interval", "0", "is not a number from 1 to 3600"),
         ("metrics_hosts", "101", "is not a number from 0 to 100"),
+        ("device_metrics", "512", "is neither 1 nor 0"),
         ("metrics_hosts", "all", "is not a number from 0 to 100"),
         ("slow_packets", "1000001", "is not a number from 0 to 1000000"),
         ("slow_packets", "-1", "is not a number from 0 to 1000000"),
