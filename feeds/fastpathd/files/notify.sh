@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # notify.sh RUN STORE: tells the receivers in RUN/receivers of events in the journal, by curl or
 # sendmail. Each receiver has a process and a cursor of its own, so that a dead one does not delay
-# others. RUN/state has cursors and states, STORE has copies of the cursors on flash. The init
-# script writes RUN/receivers.
+# others; without news, only the main process asks the daemon. RUN/state has cursors and states,
+# STORE has copies of the cursors on flash. The init script writes RUN/receivers.
 # shellcheck disable=SC3043 # BusyBox has `local`
 
 RUN=$1
@@ -15,6 +15,8 @@ INTERVAL=3
 MIN_PAUSE=5
 MAX_PAUSE=600
 SAVE_INTERVAL=600
+# Larger than any id.
+MAX_ID=9007199254740991
 TAB="$(printf '\t')"
 export LC_ALL=C
 umask 027
@@ -26,7 +28,7 @@ receive() {
 	exec 9> "$STATE/$name.lock"
 	flock 9
 	cursor='' delivered_ms=0 lost=0 pending=0 error='' error_ms=0 tested_ms=0 test=''
-	shown='' saved='' unsaved=0 pause=0 left=0
+	shown='' saved='' unsaved=0 pause=0 left=0 journal=''
 	if [ -s "$STATE/$name.cursor" ]; then
 		read -r cursor delivered_ms lost < "$STATE/$name.cursor"
 	elif [ -s "$STORE/$name.cursor" ]; then
@@ -38,13 +40,21 @@ receive() {
 			rm -f "$STATE/$name.test"
 			try_test
 		fi
-		if [ "$left" -le 0 ]; then step; fi
+		if [ "$left" -le 0 ] && has_news; then step; fi
 		show
 		[ "$unsaved" -lt "$SAVE_INTERVAL" ] || save
 		sleep "$INTERVAL" 9>&- &
 		wait $!
 		left=$((left - INTERVAL)) unsaved=$((unsaved + INTERVAL))
 	done
+}
+
+# has_news: succeeds if the journal has changed since the last step, or that step failed.
+has_news() {
+	local now=''
+	read -r now 2> /dev/null < "$STATE/journal"
+	[ "$now" != "$journal" ] || [ -n "$error" ] || return 1
+	journal=$now
 }
 
 # step: sends what the journal has since the cursor.
@@ -208,8 +218,20 @@ start() {
 	children="$children $!"
 }
 
-children='' name=''
-rm -f "$STATE"/*.json
+# look: stores the newest id of the journal, and whether it is on, for the receivers.
+look() {
+	local now
+	now="$(fastpathctl journal --after "$MAX_ID" --limit 1 2> /dev/null)" || now=failed
+	[ "$now" != "$looked" ] || return 0
+	looked=$now
+	echo "$now" > "$STATE/journal.new"
+	mv -f "$STATE/journal.new" "$STATE/journal"
+}
+
+children='' name='' looked=''
+rm -f "$STATE"/*.json "$STATE/journal"
+# A new receiver begins with the newest event, so it must know it at once.
+look
 while read -r option value; do
 	case "$option" in
 	receiver)
@@ -236,6 +258,7 @@ end() {
 
 trap 'end 0' TERM
 while :; do
+	look
 	# If a process was killed, procd starts all of them again.
 	for child in $children; do
 		kill -0 "$child" 2> /dev/null || end 1
