@@ -279,6 +279,13 @@ test_an_unconfirmed_change_is_reverted_before_other_services_start() {
     [ "$(cat /tmp/programs)" = "fastpath-rpcd boot" ] || fail "at boot: $(cat /tmp/programs)"
 }
 
+# rcS sorts names as text: K9 would follow K90network.
+test_services_are_numbered_by_two_digits() {
+    local wrong
+    wrong=$(grep -E "^(START|STOP)=" /etc/init.d/*fastpath* | grep -vE "=[0-9]{2}$" || true)
+    [ -z "$wrong" ] || fail "$wrong"
+}
+
 test_the_writer_of_the_cpu_plan_exits() {
     /etc/init.d/fastpath-cpu start
     [ ! -e /run/supervise/fastpath-cpu ] || fail "something stays"
