@@ -279,6 +279,11 @@ test_an_unconfirmed_change_is_reverted_before_other_services_start() {
     [ "$(cat /tmp/programs)" = "fastpath-rpcd boot" ] || fail "at boot: $(cat /tmp/programs)"
 }
 
+# The firewall (19) and the network (20) let devices reach other networks.
+test_the_daemon_starts_before_the_network() {
+    [ "$(sed -n 's/^START=//p' "$DAEMON")" -lt 19 ] || fail "$(grep "^START" "$DAEMON")"
+}
+
 # rcS sorts names as text: K9 would follow K90network.
 test_services_are_numbered_by_two_digits() {
     local wrong
