@@ -62,12 +62,12 @@ build_uml() {
     for package in user-mode-linux libc6; do
         dpkg-deb -x "$work/$package"_*.deb "$work/$package"
     done
-    # Omit unused folders and all drivers but WireGuard, three quarters of the files.
+    # Omit unused folders and all drivers but WireGuard and virtual radios: three quarters of it.
     dpkg-deb --fsys-tarfile "$work"/linux-source-*.deb |
         tar -xO --wildcards '*/linux-source-*.tar.xz' | xz -dc -T0 |
         tar -x -C "$work" --exclude='*/drivers/[!n]*.[ch]' --exclude='*/drivers/n[!e]*.[ch]' \
             --exclude='*/drivers/net/[!w]*.[ch]' --exclude='*/drivers/net/w[!i]*.[ch]' \
-            --exclude='*/drivers/net/wireless/*.[ch]' --exclude='*/sound/*.[ch]' \
+            --exclude='*/drivers/net/wireless/[!v]*.[ch]' --exclude='*/sound/*.[ch]' \
             --exclude='*/fs/*/*.[ch]' --exclude='*/Documentation/*/*.*' --exclude='*.dts*'
     source=$(echo "$work"/linux-source-*/)
     patch -s -d "$source" -p1 <"$LAB/uml/openwrt.patch"
