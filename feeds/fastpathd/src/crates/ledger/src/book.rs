@@ -127,10 +127,11 @@ pub enum Kind {
     Rules = 10,
     Update = 11,
     Alert = 12,
+    Wifi = 13,
 }
 
 impl Kind {
-    const ALL: [Self; 12] = [
+    const ALL: [Self; 13] = [
         Self::Start,
         Self::Stop,
         Self::WanUp,
@@ -143,6 +144,7 @@ impl Kind {
         Self::Rules,
         Self::Update,
         Self::Alert,
+        Self::Wifi,
     ];
 
     #[must_use]
@@ -160,6 +162,7 @@ impl Kind {
             Self::Rules => "rules",
             Self::Update => "update",
             Self::Alert => "alert",
+            Self::Wifi => "wifi",
         }
     }
 }

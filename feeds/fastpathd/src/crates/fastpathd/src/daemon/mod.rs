@@ -63,6 +63,7 @@ pub(crate) async fn serve(paths: Paths) -> std::io::Result<()> {
     let events = senders.others;
     spawn_local(bus::connection::keep(paths.socket.clone(), senders.calls));
     spawn_local(run::network::watch(events.clone()));
+    spawn_local(run::stations::watch(events.clone()));
     let (after_conntrack, reports) = mpsc::unbounded_channel();
     spawn_local(run::conntrack::watch(events.clone(), reports));
     // Subscribe before reading the generation to miss no change.

@@ -11,3 +11,4 @@ pub(crate) mod latency;
 pub(crate) mod network;
 pub(crate) mod offload;
 pub(crate) mod rules;
+pub(crate) mod stations;

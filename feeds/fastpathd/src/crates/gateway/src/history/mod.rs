@@ -12,9 +12,12 @@ use crate::devices::zone::Zone;
 
 pub(crate) mod answer;
 mod line;
+mod roaming;
 mod watch;
 pub use answer::Query;
 pub use line::Probe;
+use roaming::Roaming;
+pub use roaming::{Point, Station};
 pub(crate) use watch::Hit;
 use watch::{Alerts, Quotas};
 
@@ -24,7 +27,7 @@ const CLOCK_SET_MS: u64 = 1_767_225_600_000;
 const MAX_DEVICES: usize = 512;
 /// Maximum cells in memory, about 2 MB. Only failed writes accumulate that many.
 const MAX_CELLS: usize = 32_768;
-/// Maximum events in a bucket, and of those about new devices and about alerts.
+/// Maximum events in a bucket, and of those about new devices, about alerts and about Wi-Fi.
 const MAX_EVENTS: usize = 64;
 const MAX_SIMILAR: usize = 16;
 /// Ids of events in one run of the daemon; the next run begins at a multiple.
@@ -41,6 +44,9 @@ pub enum Event {
     Opened(BTreeSet<[u8; 6]>, u64, Recent),
     /// The outcome of a write: the size of the files in bytes.
     Written(Result<u64, Failure>),
+    /// Stations of all access points, first.
+    Stations(Vec<Station>),
+    Station(Station),
     /// A probe was sent; its round trip, or `None` without an answer in time.
     Probed(Probe, Option<Duration>),
 }
@@ -162,6 +168,7 @@ pub(crate) struct State {
     first_id: u64,
     quotas: Quotas,
     alerts: Alerts,
+    roaming: Roaming,
     last: Last,
     second_at: Now,
     written_at: Duration,
@@ -185,6 +192,7 @@ impl State {
             first_id: 0,
             quotas: Quotas::default(),
             alerts: Alerts::default(),
+            roaming: Roaming::default(),
             last: Last::default(),
             second_at: now,
             written_at: now.mono,
@@ -230,6 +238,8 @@ impl State {
                 }
                 self.failure = Some(failure);
             }
+            Event::Stations(all) => self.roaming.read(all, now.mono),
+            Event::Station(station) => self.roaming.change(station, now.mono),
             Event::Probed(probe, round_trip) => {
                 for (key, sums) in self.line.probed(probe, round_trip) {
                     self.add(key, sums, now);
@@ -267,6 +277,7 @@ impl State {
         (self.second_at, self.zone) = (now, sample.zone);
         let Changes { grown, mut events } = self.changes(sample, now);
         events.extend(self.alerts.second(sample.hits, now.mono));
+        events.extend(self.roaming.second(now.mono));
         if self.open {
             events.extend(self.quotas.second(sample, now.unix_ms));
         }
@@ -370,7 +381,7 @@ impl State {
         let number = self.events + 1;
         let events = &mut self.bucket(now).events;
         let similar = events.iter().filter(|(_, _, other, _)| *other == kind).count();
-        let is_limited = matches!(kind, Kind::NewDevice | Kind::Alert);
+        let is_limited = matches!(kind, Kind::NewDevice | Kind::Alert | Kind::Wifi);
         if events.len() < MAX_EVENTS && (!is_limited || similar < MAX_SIMILAR) {
             events.push((now, number, kind, about.to_owned()));
             self.events = number;
