@@ -7,5 +7,6 @@ use serde_json::Value;
 /// Converts netifd's answer to the list of radios, with the same map as hostapd's answer.
 #[must_use]
 pub fn radios(status: &Map) -> Value {
-    crate::radios(status, &vec![(String::new(), status.clone())])
+    let clients = vec![(String::new(), status.clone())];
+    crate::radios(status, &crate::Facts { clients, ..crate::Facts::default() })
 }

@@ -7,18 +7,29 @@
 //! exposed. Stations are those of `hostapd.DEVICE get_clients`, which OpenWrt adds to hostapd
 //! (`src/ap/ubus.c`).
 
+pub mod board;
 #[cfg(feature = "fuzz")]
 pub mod fuzz;
+mod measured;
 
 use plugin::{Bus, Call, Map, Object, Refusal, map, method};
 use serde_json::{Value, json};
 use ubus::Status;
 
+use measured::Measured;
+
 /// Stations reported per SSID. hostapd accepts up to 2007.
 const STATIONS: usize = 512;
 
-/// Answers of hostapd by device; none for devices without hostapd.
-type Clients = Vec<(String, Map)>;
+/// State of access points from other sources than netifd.
+#[derive(Debug, Default)]
+struct Facts {
+    /// Answers of hostapd by device; none for devices without hostapd.
+    clients: Vec<(String, Map)>,
+    measured: Vec<Measured>,
+    board: Value,
+    features: Vec<&'static str>,
+}
 
 pub static OBJECT: Object =
     Object { name: "fastpath.wireless", methods: &[method!("status", status)] };
@@ -31,11 +42,13 @@ async fn status(call: &Call) -> Result<Map, Refusal> {
         Err(error) => return Err(error.into()),
     };
     let clients = clients(&call.bus, &said).await;
-    Ok(map([("radios", radios(&said, &clients))]))
+    let (measured, board) = (measured::read(), board::read());
+    let facts = Facts { clients, measured, board, features: board::features() };
+    Ok(map([("radios", radios(&said, &facts))]))
 }
 
-async fn clients(bus: &Bus, said: &Map) -> Clients {
-    let mut clients = Clients::new();
+async fn clients(bus: &Bus, said: &Map) -> Vec<(String, Map)> {
+    let mut clients = Vec::new();
     let points = said.values().filter_map(|radio| radio["interfaces"].as_array()).flatten();
     for device in points.filter_map(|point| point["ifname"].as_str()) {
         // An SSID that is starting has no object yet, and stations have none.
@@ -47,33 +60,40 @@ async fn clients(bus: &Bus, said: &Map) -> Clients {
 }
 
 /// Converts netifd's answer to a list of radios, sorted by name.
-fn radios(said: &Map, clients: &Clients) -> Value {
+fn radios(said: &Map, facts: &Facts) -> Value {
     let mut radios: Vec<(&String, &Value)> = said.iter().collect();
     config::sort::by(&mut radios, |(a, _), (b, _)| a.cmp(b));
-    radios.into_iter().map(|(name, radio)| shown(name, radio, clients)).collect()
+    radios.into_iter().map(|(name, radio)| shown(name, radio, facts)).collect()
 }
 
-fn shown(name: &str, radio: &Value, clients: &Clients) -> Value {
+fn shown(name: &str, radio: &Value, facts: &Facts) -> Value {
     let config = &radio["config"];
     let is = |field: &str| radio[field] == true;
     let points = radio["interfaces"].as_array().into_iter().flatten();
-    let points: Value = points.map(|of| point(of, clients)).collect();
+    let points: Value = points.map(|of| point(of, facts)).collect();
     // wifi-scripts accept both names of the option.
     let country = text(&config["country"]) + &text(&config["country_code"]);
-    json!({
+    let band = text(&config["band"]);
+    let place = ["path", "phy"].map(|option| config[option].as_str().unwrap_or_default());
+    let mut shown = json!({
         "name": name,
-        "band": text(&config["band"]),
+        "band": band,
         "channel": text(&config["channel"]),
         "country": country,
         "disabled": is("disabled"),
         "up": is("up"),
         "pending": is("pending"),
         "failed": is("retry_setup_failed"),
+        "features": facts.features,
         "ssids": points,
-    })
+    });
+    if let Some(modes) = board::modes(&facts.board, place, &band) {
+        shown["modes"] = json!(modes);
+    }
+    shown
 }
 
-fn point(point: &Value, clients: &Clients) -> Value {
+fn point(point: &Value, facts: &Facts) -> Value {
     let config = &point["config"];
     let device = text(&point["ifname"]);
     let mut shown = json!({
@@ -83,11 +103,20 @@ fn point(point: &Value, clients: &Clients) -> Value {
         "encryption": text(&config["encryption"]),
         "networks": words(&config["network"]),
     });
-    if let Some((_, said)) = clients.iter().find(|(of, _)| *of == device) {
+    if let Some((_, said)) = facts.clients.iter().find(|(of, _)| *of == device) {
         let stations = said.get("clients").and_then(Value::as_object).into_iter().flatten();
         let stations = stations.filter(|(_, of)| of["authorized"] == true);
         shown["stations"] = stations.take(STATIONS).map(station).collect();
         shown["frequency_mhz"] = json!(said.get("freq").and_then(Value::as_u64).unwrap_or(0));
+    }
+    if let Some(measured) = facts.measured.iter().find(|of| of.device == device) {
+        let Measured { width_mhz, txpower_dbm, .. } = measured;
+        if let Some(width) = width_mhz {
+            shown["width_mhz"] = json!(width);
+        }
+        if let Some(power) = txpower_dbm {
+            shown["txpower_dbm"] = json!(power);
+        }
     }
     shown["device"] = json!(device);
     shown
@@ -151,7 +180,7 @@ mod tests {
     }
 
     /// Answer of hostapd in OpenWrt v25.12.5, with the fields that are read.
-    fn clients() -> Clients {
+    fn facts() -> Facts {
         let said = json!({"freq": 5180, "clients": {
             "02:00:00:00:00:01": {"auth": true, "assoc": true, "authorized": true, "aid": 1,
                 "bytes": {"rx": 1, "tx": 2}, "rate": {"rx": 780_000, "tx": 866_700},
@@ -160,7 +189,7 @@ mod tests {
             "02:00:00:00:00:03": {"auth": true, "assoc": true, "authorized": false, "aid": 3},
         }});
         let said = said.as_object().cloned().unwrap_or_default();
-        vec![("phy0-ap0".to_owned(), said)]
+        Facts { clients: vec![("phy0-ap0".to_owned(), said)], ..Facts::default() }
     }
 
     #[test]
@@ -168,7 +197,7 @@ mod tests {
         let one = json!({"mac": "02:00:00:00:00:01", "signal_dbm": -52, "down_kbit": 866_700,
             "up_kbit": 780_000});
         let two = json!({"mac": "02:00:00:00:00:02"});
-        let home = &radios(&said(), &clients())[0]["ssids"][0];
+        let home = &radios(&said(), &facts())[0]["ssids"][0];
         assert_eq!(home["stations"], json!([one, two]));
         assert_eq!(home["frequency_mhz"], 5180);
     }
@@ -178,33 +207,51 @@ mod tests {
         let station = json!({"authorized": true});
         let many = (0..2007).map(|n| (format!("{n:012x}"), station.clone())).collect::<Map>();
         let said_of = map([("clients", Value::Object(many))]);
-        let clients = vec![("phy0-ap0".to_owned(), said_of)];
-        let shown = radios(&said(), &clients);
+        let facts = Facts { clients: vec![("phy0-ap0".to_owned(), said_of)], ..Facts::default() };
+        let shown = radios(&said(), &facts);
         assert_eq!(shown[0]["ssids"][0]["stations"].as_array().map(Vec::len), Some(STATIONS));
     }
 
     #[test]
     fn reports_radios_sorted_by_name_with_their_networks() {
         let off = json!({"name": "radio1", "band": "2g", "channel": "", "country": "",
-            "disabled": true, "up": false, "pending": false, "failed": false, "ssids": []});
+            "disabled": true, "up": false, "pending": false, "failed": false, "features": [],
+            "ssids": []});
         let home = json!({"section": "home", "ssid": "Home", "mode": "ap", "device": "phy0-ap0",
             "encryption": "sae-mixed", "networks": ["lan"]});
         let guests = json!({"section": "guests", "ssid": "Guests", "mode": "ap", "device": "",
             "encryption": "owe", "networks": ["guest", "dmz"]});
         let on = json!({"name": "radio0", "band": "5g", "channel": "36", "country": "DE",
-            "disabled": false, "up": true, "pending": false, "failed": false,
+            "disabled": false, "up": true, "pending": false, "failed": false, "features": [],
             "ssids": [home, guests]});
-        assert_eq!(radios(&said(), &Clients::new()), json!([on, off]));
+        assert_eq!(radios(&said(), &Facts::default()), json!([on, off]));
+    }
+
+    #[test]
+    fn reports_what_is_in_use_and_what_is_supported() {
+        let device = "phy0-ap0".to_owned();
+        let measured = vec![Measured { device, width_mhz: Some(80), txpower_dbm: Some(20) }];
+        let bands = json!({"5G": {"modes": ["HE40", "HE80"]}});
+        let board = json!({"wlan": {"phy0": {"path": "soc/wifi", "info": {"bands": bands}}}});
+        let features = vec!["ieee80211r"];
+        let facts = Facts { measured, board, features, ..Facts::default() };
+        let shown = radios(&said(), &facts);
+        assert_eq!(shown[0]["features"], json!(["ieee80211r"]));
+        assert_eq!(shown[0]["modes"], json!(["HE40", "HE80"]));
+        let home = &shown[0]["ssids"][0];
+        assert_eq!((&home["width_mhz"], &home["txpower_dbm"]), (&json!(80), &json!(20)));
+        assert_eq!(shown[0]["ssids"][1]["width_mhz"], Value::Null);
+        assert_eq!(shown[1]["modes"], Value::Null);
     }
 
     #[test]
     fn the_answer_contains_no_key() {
         assert!(Value::Object(said()).to_string().contains("secret"));
-        assert!(!radios(&said(), &clients()).to_string().contains("secret"));
+        assert!(!radios(&said(), &facts()).to_string().contains("secret"));
     }
 
     #[test]
     fn a_router_without_radios_reports_an_empty_list() {
-        assert_eq!(radios(&Map::new(), &Clients::new()), json!([]));
+        assert_eq!(radios(&Map::new(), &Facts::default()), json!([]));
     }
 }

@@ -21,6 +21,7 @@ use std::collections::BTreeSet;
 
 use config::Fault;
 use plugin::Map;
+use serde_json::Value;
 
 use crate::draft::Draft;
 use crate::problem::{Problem, texts};
@@ -37,6 +38,8 @@ pub(crate) struct Validators {
     pub(crate) devices: BTreeSet<String>,
     pub(crate) daemon: Daemon,
     pub(crate) firewall: Firewall,
+    /// Contents of `/etc/board.json`.
+    pub(crate) board: Value,
 }
 
 impl Validators {
@@ -45,7 +48,8 @@ impl Validators {
         for entry in std::fs::read_dir("/sys/class/net").into_iter().flatten().flatten() {
             devices.extend(entry.file_name().into_string());
         }
-        Self { devices, daemon: Daemon::installed(), firewall: Firewall::installed() }
+        let (daemon, firewall) = (Daemon::installed(), Firewall::installed());
+        Self { devices, daemon, firewall, board: ::wireless::board::read() }
     }
 }
 

@@ -15,6 +15,7 @@ const MORE: &[(&str, &str)] = &[
 const WIRELESS: &str = "
 config wifi-device 'radio0'
     option type 'mac80211'
+    option path 'platform/soc/wifi'
     option band '5g'
     option channel 'auto'
     option country 'DE'
@@ -29,7 +30,9 @@ config wifi-iface 'home'
 
 fn validators() -> Validators {
     let devices = ["lan1", "lan2", "lan3", "wan", "lo"].map(str::to_owned);
-    Validators { devices: devices.into(), daemon: Daemon(None), ..Validators::default() }
+    let bands = json!({"5G": {"modes": ["NOHT", "HT20", "HT40", "VHT80"]}});
+    let board = json!({"wlan": {"phy0": {"path": "soc/wifi", "info": {"bands": bands}}}});
+    Validators { devices: devices.into(), daemon: Daemon(None), board, ..Validators::default() }
 }
 
 fn router() -> Packages {
@@ -86,6 +89,10 @@ fn a_valid_configuration_has_no_problems() {
 fn reports_faults_of_radios_and_ssids() {
     let good = [
         set("wireless", "radio0", json!({"channel": "36", "country": "00", "disabled": "1"})),
+        set("wireless", "radio0", json!({"htmode": "VHT80", "txpower": "20"})),
+        set("wireless", "radio0", json!({"htmode": "HT40+"})),
+        set("wireless", "radio0", json!({"htmode": "EHT320", "path": "other/wifi"})),
+        set("wireless", "home", json!({"ieee80211r": "1", "bss_transition": "1"})),
         set("wireless", "home", json!({"key": "0".repeat(64), "encryption": "psk2+ccmp"})),
         set("wireless", "home", json!({"key": null, "encryption": "owe"})),
         set("wireless", "home", json!({"ssid": "ü".repeat(16), "network": null})),
@@ -99,6 +106,9 @@ fn reports_faults_of_radios_and_ssids() {
         ("country", "Germany"),
         ("channel", "256"),
         ("band", "5"),
+        ("htmode", "VHT160"),
+        ("htmode", "HT80"),
+        ("txpower", "41"),
         ("disabled", "maybe"),
     ] {
         let found = one(set("wireless", "radio0", json!({option: value})));
@@ -112,6 +122,7 @@ fn reports_faults_of_radios_and_ssids() {
         ("key", json!("g".repeat(64)), "value"),
         ("key", json!("schlüssel"), "value"),
         ("encryption", json!("wpa9"), "value"),
+        ("ieee80211k", json!("maybe"), "value"),
         ("mode", json!("master"), "value"),
         ("device", json!("radio7"), "unknown-radio"),
         ("device", Value::Null, "missing"),

@@ -2,6 +2,8 @@
 //! Checks `/etc/config/wireless`. hostapd disables a whole radio for one invalid value, and reports
 //! it only in the log.
 
+use ::wireless::board;
+
 use super::Report;
 use super::interface::unknown_interface;
 use ::uci::Section;
@@ -15,6 +17,12 @@ const ENCRYPTIONS: &[&str] = &[
     "sae-mixed", "wep", "wep-open", "wep-shared", "wpa", "wpa2", "wpa-mixed", "wpa3", "wpa3-mixed",
     "wpa3-192", "8021x",
 ];
+/// Values of `htmode`, from `wireless.wifi-device.json` of wifi-scripts.
+#[rustfmt::skip]
+const WIDTHS: &[&str] = &[
+    "NOHT", "HT20", "HT40-", "HT40+", "HT40", "VHT20", "VHT40", "VHT80", "VHT160", "HE20", "HE40",
+    "HE80", "HE160", "EHT20", "EHT40", "EHT80", "EHT160", "EHT320",
+];
 /// Maximum length of an SSID (IEEE 802.11), in bytes.
 const MAX_SSID_LEN: usize = 32;
 
@@ -26,9 +34,12 @@ pub(super) fn judge(report: &mut Report<'_>) {
         report.text(radio, "country", "a country's two capital letters", is_country);
         report.text(radio, "channel", "a channel's number, or auto", is_channel);
         report.number(radio, "txpower", 0..=40);
+        mode(report, radio);
     }
     for point in report.of("wifi-iface") {
+        let features = ["ieee80211r", "ieee80211k", "bss_transition"];
         report.switches(point, &["disabled", "hidden", "isolate"]);
+        report.switches(point, &features);
         report.text(point, "mode", "a mode such as ap", |text| MODES.contains(&text));
         let known = |text: &str| ENCRYPTIONS.contains(&kind(text));
         report.text(point, "encryption", "an encryption such as psk2 or sae", known);
@@ -39,6 +50,17 @@ pub(super) fn judge(report: &mut Report<'_>) {
             key(report, point);
         }
     }
+}
+
+/// hostapd does not start with a mode that the radio lacks.
+fn mode(report: &mut Report<'_>, radio: &Section) {
+    let [path, phy, band] = ["path", "phy", "band"].map(|of| radio.text(of).unwrap_or_default());
+    let modes = board::modes(&report.validators.board, [path, phy], band);
+    let fits = |text: &str| {
+        let plain = text.trim_end_matches(['+', '-']);
+        WIDTHS.contains(&text) && modes.as_ref().is_none_or(|modes| modes.contains(&plain))
+    };
+    report.text(radio, "htmode", "a mode that the radio supports in its band", fits);
 }
 
 fn kind(encryption: &str) -> &str {
