@@ -40,7 +40,7 @@ const order = [
 const plugins = {
   access: ['begin', 'login', 'hash'],
   change: ['get', 'check', 'apply', 'confirm', 'revert', 'pending', 'list', 'undo'],
-  device: ['set', 'limit', 'pause', 'resume', 'forget'],
+  device: ['set', 'limit', 'pause', 'resume', 'forget', 'ssids'],
   doctor: ['run', 'last', 'fix', 'pmtu', 'ppe'],
   notify: ['status', 'test'],
   wireless: ['status'],

@@ -104,7 +104,8 @@ test_a_removal_deletes_what_the_daemon_left() {
     [ ! -e "$ROOT/tmp/asked" ] || fail "an upgrade removes something: $(cat "$ROOT/tmp/asked")"
     [ -L "$ROOT/$hook" ] || fail "an upgrade removes the hook"
     in_root /bin/sh /tmp/script
-    same "$ROOT/tmp/asked" <(printf '%s\n' "fastpath-rpcd leave" "fastpath-rpcd login open" \
+    same "$ROOT/tmp/asked" <(printf '%s\n' "fastpath-rpcd leave" "fastpath-rpcd free all" \
+        "fastpath-rpcd login open" \
         "nft delete table inet fastpath" "fastpathd --remove-queues") "the removal"
     [ ! -L "$ROOT/$hook" ] || fail "the hook is left"
     echo own >"$ROOT/$hook"

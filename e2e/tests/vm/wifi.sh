@@ -1,7 +1,10 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Wi-Fi: SSIDs are bridge ports in the VLAN of their network. Radios of the user-mode machine are
-# veth pairs (gateway/usr/libexec/lab/wireless); the last test uses real 802.11.
+# veth pairs (gateway/usr/libexec/lab/wireless); the last tests use real 802.11.
+
+# shellcheck source=e2e/tests/vm/lib/clock.sh
+. "$VM/lib/clock.sh"
 
 change() { rpc "$1" fastpath.change "$2" "$3" | jq -c '.result[1] // .error'; }
 
@@ -214,11 +217,122 @@ test_settings_that_hostapd_rejects_are_refused() {
     soon 5 radio_is "$root" '.failed and (.up | not)'
 }
 
-# @qemu: user-mode Linux has no 802.11
+# hwsim RADIOS: phy0 is the access point's, phy1 the station's, and phy2 that of another station.
+hwsim() {
+    trap no_hwsim EXIT
+    # cfg80211 numbers radios until it is unloaded.
+    gw "modprobe -r mac80211_hwsim mac80211 cfg80211 2>/dev/null
+        modprobe mac80211_hwsim radios=$1 && [ -e /sys/class/ieee80211/phy0 ]" ||
+        skip "this kernel has no mac80211_hwsim"
+}
+no_hwsim() {
+    no_station_daemon
+    gw 'ip netns delete station; ip netns delete other; rm -f /etc/board.json' 2>/dev/null
+    configuration_back
+    soon 5 no_pids hostapd
+    gw 'modprobe -r mac80211_hwsim'
+}
+# clock_at HH:MM:SS: sets the gateway's clock to this time of today, UTC.
+clock_at() {
+    jump $(($(gw "date -u -d '$1' +%s") - $(gw date +%s)))
+    trap 'no_hwsim; right_clock; synchronised 0' EXIT
+}
+# roamed EVENT…: succeeds if these are the station's last events.
+roamed() {
+    local mac
+    mac=$(station cat /sys/class/net/wlan1/address)
+    diff <(printf "$mac %s\n" "$@") <(said '.events[] | select(.kind == "wifi") | .about' journal |
+        tac | grep "^$mac" | tail -n $#)
+}
+
+# @core
+test_a_schedule_switches_an_ssid_off_and_on_at_its_minute() {
+    local root before
+    hwsim 3
+    # A program that sets the clock clears the kernel's state.
+    clock_at 12:00:00
+    synchronised 1
+    radios "phy 'phy0'"
+    root=$(session root fastpath)
+    applied "$root" "$(guests sae)" >/dev/null
+    soon 5 in_vlan phy0-ap1 30
+    gw 'ip netns add station && iw phy phy1 set netns name station
+        ip netns add other && iw phy phy2 set netns name other && ip -n other link set wlan2 up'
+    station_of wlan1
+    associate "$KEY"
+    gw ip netns exec other iw dev wlan2 connect OpenWrt
+    soon 20 associated_with Guests
+    gw ip -n other address add 10.10.10.88/24 dev wlan2
+    soon 10 gw ip netns exec other ping -c 1 -W 1 10.10.10.1
+    soon 10 roamed "joined phy0-ap1 Guests"
+    gw "ip netns exec other ping -i 0.2 10.10.10.1 >/run/e2e/pings & echo \$! >/run/e2e/pings.pid"
+    before=$(gw cat /sys/class/net/phy0-ap0/ifindex)
+    printf '%s\n' "config schedule" "	list ssid 'Guests'" "	option from '21:00'" \
+        "	option to '07:00'" | gw 'cat >>/etc/config/fastpath; /etc/init.d/fastpathd reload'
+    never 2 said '.ssids_off[].ssid' status
+    clock_at 20:59:57
+    soon 10 says '.ssids_off[0] | .ssid == "Guests" and .state == "schedule"' status
+    soon 5 gw '! [ -e /sys/class/net/phy0-ap1 ]'
+    soon 10 said_nothing_of Guests
+    has "the table" "$(gw fastpathctl status)" "Wi-Fi off          Guests, by schedule until"
+    soon 10 roamed "joined phy0-ap1 Guests" "left phy0-ap1 Guests"
+    # A reload, and the owner's switch.
+    gw "$RELOAD"'uci delete wireless.guests.disabled; uci commit wireless; reload wireless'
+    soon 70 gw 'uci -q get wireless.guests.disabled'
+    clock_at 06:59:57
+    soon 20 associated_with Guests
+    same "the mark" "$(gw 'grep -c fastpath_off /etc/config/wireless || true')" 0
+    same "the other SSID's device" "$(gw cat /sys/class/net/phy0-ap0/ifindex)" "$before"
+    # shellcheck disable=SC2016 # expanded on the gateway
+    gw 'kill -INT "$(cat /run/e2e/pings.pid)"'
+    has "the other SSID's station" "$(gw cat /run/e2e/pings)" ", 0% packet loss"
+}
+said_nothing_of() { ! associated_with "$1"; }
+
+test_a_station_that_changes_access_points_is_an_event() {
+    local root
+    hwsim 2
+    radios "phy 'phy0'"
+    root=$(session root fastpath)
+    applied "$root" "$(guests none)" >/dev/null
+    soon 5 in_vlan phy0-ap1 30
+    gw 'ip netns add station && iw phy phy1 set netns name station'
+    station_of wlan1
+    station iw dev wlan1 connect OpenWrt
+    soon 20 associated_with OpenWrt
+    soon 10 roamed "joined phy0-ap0 OpenWrt"
+    station iw dev wlan1 disconnect
+    station iw dev wlan1 connect Guests
+    soon 20 associated_with Guests
+    soon 10 roamed "joined phy0-ap0 OpenWrt" "moved phy0-ap1 Guests"
+    station iw dev wlan1 disconnect
+    soon 10 roamed "joined phy0-ap0 OpenWrt" "moved phy0-ap1 Guests" "left phy0-ap1 Guests"
+}
+
+test_width_and_power_in_use_are_measured() {
+    local root said
+    hwsim 2
+    gw 'cat >/etc/board.json' <<<'{"wlan": {"phy0": {"info": {"bands": {"2G": {"modes":
+        ["NOHT", "HT20", "HT40"]}}}}}}'
+    radios "phy 'phy0'"
+    root=$(session root fastpath)
+    applied "$root" "$(guests none)" >/dev/null
+    radio_is "$root" '.modes == ["NOHT", "HT20", "HT40"] and .features == ["ieee80211r",
+        "ieee80211k", "bss_transition"] and all(.ssids[]; .width_mhz == 20 and .txpower_dbm > 0)' ||
+        fail "radios: $(status "$root")"
+    node "$VM/answer.mjs" "$TOP/feeds/fastpathd/src/schema" wireless status \
+        <<<"$(status "$root")" || fail "the schema"
+    said=$(change "$root" check '{"edits": [{"config": "wireless", "op": "set",
+        "section": "radio0", "values": {"htmode": "VHT80"}}]}')
+    same "a mode that the radio lacks" "$(jq -r '.problems[0].option' <<<"$said")" htmode
+    said=$(change "$root" check '{"edits": [{"config": "wireless", "op": "set",
+        "section": "radio0", "values": {"htmode": "HT40", "txpower": "10"}}]}')
+    same "a mode of the radio" "$(jq -c .problems <<<"$said")" "[]"
+}
+
 test_a_station_gets_a_lease_over_80211() {
     local root
-    gw 'modprobe mac80211_hwsim radios=2 && [ -e /sys/class/ieee80211/phy1 ]' ||
-        skip "this kernel has no mac80211_hwsim"
+    hwsim 2
     radios "phy 'phy0'"
     root=$(session root fastpath)
     applied "$root" "$(guests sae)" >/dev/null
@@ -235,7 +349,4 @@ test_a_station_gets_a_lease_over_80211() {
     station iw dev wlan1 connect OpenWrt
     soon 20 associated_with OpenWrt
     soon 10 join_owner_network
-    configuration_back
-    soon 5 no_pids hostapd
-    gw 'modprobe -r mac80211_hwsim'
 }

@@ -17,6 +17,9 @@ use crate::uci::Broken;
 use sections::{Target, Unedited, Values, edited};
 
 mod sections;
+mod ssids;
+
+pub use ssids::free;
 
 const CONFIG: &str = "fastpath";
 
@@ -29,6 +32,7 @@ pub static OBJECT: Object = Object {
         method!("pause", pause, "mac": Text, "group": Text, "until_s": Number),
         method!("resume", resume, "mac": Text, "group": Text),
         method!("forget", forget, "mac": Text),
+        method!("ssids", ssids::switch, "off": List),
     ],
 };
 

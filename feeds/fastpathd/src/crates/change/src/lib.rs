@@ -50,6 +50,7 @@ pub use api::{OBJECT, apply};
 pub use caller::LOCAL;
 pub use config::secret::MASK;
 pub use device::OBJECT as DEVICE;
+pub use device::free;
 pub use draft::{Draft, DraftError, Pair};
 pub use edit::{CONFIGS, Edit, EditError, Op, read_edits};
 pub use reason::ChangeReason;

@@ -16,6 +16,7 @@ static OBJECTS: &[&plugin::Object] = &[
 /// Commands for init scripts and for internal use.
 const SUBCOMMANDS: &[plugin::Subcommand] = &[
     ("boot", change::boot),
+    ("free", change::free),
     ("leave", change::leave),
     ("login", access::login_grant),
     ("secrets", access::close_secrets),

@@ -11,6 +11,7 @@ use crate::json::{flag, list, number, text};
 use crate::protection::{endpoint, plain};
 use crate::table::table;
 use crate::units::{duration, percent, rate, size};
+use crate::usage::time;
 
 const PATHS: [&str; 5] = ["hardware", "flowtable", "ebpf", "inspect", "slow"];
 
@@ -41,6 +42,11 @@ pub(crate) fn status(answer: &Value) -> String {
     let _ = writeln!(out, "inspection         {}: {}", text(ips, "state"), plain(text(ips, "why")));
     for wan in list(answer, "wan") {
         out.push_str(&wan_line(wan, number(answer, "now_ms")));
+    }
+    for off in list(answer, "ssids_off") {
+        let (ssid, until) = (plain(text(off, "ssid")), number(off, "until_ms"));
+        let end = if until > 0 { format!(" until {} UTC", time(until)) } else { String::new() };
+        let _ = writeln!(out, "Wi-Fi off          {ssid}, by {}{end}", text(off, "state"));
     }
     for finding in list(answer, "health") {
         let _ = writeln!(out, "{:<18} {}", text(finding, "level"), text(finding, "text"));

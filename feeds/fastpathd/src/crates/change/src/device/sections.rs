@@ -97,13 +97,10 @@ pub(super) fn edited(
     for (index, section) in before.sections.iter().enumerate().rev().filter(|(at, _)| found[*at]) {
         lines.edit(index, values.map(|values| changed(section, values)).as_ref());
     }
-    let new = lines.0.concat();
-    // Statements may span lines or share one, which libuci writes anew, too.
-    let is_right = parse(&new).is_ok_and(|new| new.says(&package));
-    Ok(Some(if is_right { new } else { text(&package).into_bytes() }))
+    Ok(Some(lines.text(&package)))
 }
 
-fn set(options: &mut Options, values: &Values) {
+pub(super) fn set(options: &mut Options, values: &Values) {
     for (name, value) in values {
         match value {
             Some(value) => options.insert((*name).to_owned(), Setting::Text(value.clone())),
@@ -122,10 +119,10 @@ fn changed(section: &Section, values: &Values) -> Values {
 }
 
 /// Lines of a file, with their ends.
-struct Lines(Vec<Vec<u8>>);
+pub(super) struct Lines(Vec<Vec<u8>>);
 
 impl Lines {
-    fn of(text: &[u8]) -> Self {
+    pub(super) fn of(text: &[u8]) -> Self {
         Self(text.split_inclusive(|byte| *byte == b'\n').map(<[u8]>::to_vec).collect())
     }
 
@@ -137,8 +134,16 @@ impl Lines {
         self.0.extend(Self::of(text(&package).as_bytes()).0);
     }
 
+    /// Returns the text of the edited package.
+    pub(super) fn text(&self, package: &Package) -> Vec<u8> {
+        let new = self.0.concat();
+        // Statements may span lines or share one, which libuci writes anew, too.
+        let is_right = parse(&new).is_ok_and(|new| new.says(package));
+        if is_right { new } else { text(package).into_bytes() }
+    }
+
     /// Sets options of the section with this index, or removes its lines.
-    fn edit(&mut self, index: usize, values: Option<&Values>) {
+    pub(super) fn edit(&mut self, index: usize, values: Option<&Values>) {
         let word = |at: &usize| words(&self.0[*at])[0].clone();
         let is_start = |at: &usize| matches!(&*word(at), "config" | "c");
         let is_option = |at: &usize| matches!(&*word(at), "option" | "o" | "list" | "l");

@@ -130,6 +130,16 @@ pub(crate) async fn services(handle: &Handle) -> Option<Value> {
     handle.call("umdns", "browse", &args, TIMEOUT).await.ok().map(Value::Object)
 }
 
+/// Switches these SSIDs off, and others that were switched off on.
+pub(crate) async fn switch_ssids(handle: &Handle, off: Vec<String>) -> Result<(), String> {
+    let args = BTreeMap::from([("off", off)]);
+    let answer = handle.call("fastpath.device", "ssids", &args, TIMEOUT).await;
+    match answer.map_err(|error| chain(&error))?.get("error") {
+        None => Ok(()),
+        Some(error) => Err(error["text"].as_str().unwrap_or_default().to_owned()),
+    }
+}
+
 pub(crate) async fn event(handle: &Handle, name: &str) -> Result<(), CallError> {
     let args = EventArgs { r#type: name, data: Map::new() };
     handle.call("service", "event", &args, TIMEOUT).await.map(drop)

@@ -44,7 +44,19 @@ pub(crate) fn execute(effect: Effect, io: &Io) {
         Effect::AskRoutes(batch) => {
             spawn_local(ask_routes(batch, Rc::clone(&io.routes), io.events.clone()));
         }
+        Effect::SwitchSsids(off) => switch_ssids(off, io),
     }
+}
+
+fn switch_ssids(off: Vec<String>, io: &Io) {
+    let (bus, events) = (io.bus.clone(), io.events.clone());
+    spawn_local(async move {
+        let result = match bus {
+            Some(bus) => connection::switch_ssids(&bus, off).await,
+            None => Err("ubus is not reachable".to_owned()),
+        };
+        let _ = events.send(AnyEvent::Network(Event::SsidsSwitched(result))).await;
+    });
 }
 
 /// Looks up routes over a persistent socket, which is reopened after a failure.

@@ -185,6 +185,7 @@ impl Router {
             | Effect::Doctor(_)
             | Effect::Ips(_)
             | Effect::Latency(_)
+            | Effect::Network(network::Effect::SwitchSsids(_))
             | Effect::Rules(_) => None,
         }
     }

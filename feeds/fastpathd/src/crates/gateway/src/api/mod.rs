@@ -31,6 +31,7 @@ pub(crate) struct Subsystems<'a> {
     pub(crate) rules: &'a rules::Updates,
     pub(crate) cpu: &'a cpu::State,
     pub(crate) doctor: &'a doctor::State,
+    pub(crate) devices: &'a devices::State,
 }
 
 impl Subsystems<'_> {

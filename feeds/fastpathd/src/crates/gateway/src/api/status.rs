@@ -7,6 +7,7 @@ use serde::Serialize;
 use crate::api::Subsystems;
 use crate::api::health::{Finding, doctor, findings};
 use crate::configuration::Problem;
+use crate::devices::settings::SsidOff;
 use crate::doctor::Doctor;
 use crate::ips::answer::{Summary, summary};
 use crate::latency::answer::{Latency, latency};
@@ -42,6 +43,8 @@ pub(crate) struct Status<'a> {
     doctor: Doctor,
     configuration: InUse<'a>,
     problems: &'a [Problem],
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    ssids_off: Vec<SsidOff>,
 }
 
 /// Digests of the configuration in use, and of a newer one that was refused.
@@ -111,6 +114,7 @@ pub(crate) fn status(state: Subsystems<'_>) -> Status<'_> {
         live,
         configuration: InUse { digest: configuration.digest(), refused: configuration.refused() },
         problems: configuration.problems(),
+        ssids_off: state.devices.ssids_in_force(),
     }
 }
 

@@ -130,6 +130,7 @@ impl Core {
             rules: &self.rules,
             cpu: &self.cpu,
             doctor: &self.doctor,
+            devices: &self.devices,
         }
     }
 

@@ -19,6 +19,7 @@ mod identity;
 mod kinds;
 mod pause;
 pub(crate) mod settings;
+pub(crate) mod ssids;
 pub mod vendors;
 pub(crate) mod zone;
 
@@ -53,6 +54,7 @@ pub(crate) struct State {
     replaceable: usize,
     pauses: Pauses,
     identities: Identities,
+    pub(crate) ssids: ssids::State,
 }
 
 impl State {
@@ -67,6 +69,7 @@ impl State {
             replaceable: 0,
             pauses: Pauses::default(),
             identities: Identities::default(),
+            ssids: ssids::State::default(),
         }
     }
 

@@ -11,7 +11,7 @@ use ruleset::{HostRules, Paused};
 use topology::{Mac, NeighbourState, Topology};
 
 use super::State;
-use super::settings::{Clock, DeviceSettings, Pause, Settings};
+use super::settings::{Clock, DeviceSettings, Pause, Settings, SsidOff};
 use super::zone::Zone;
 use crate::network::stations::forwards_to;
 
@@ -76,6 +76,18 @@ impl State {
     pub(crate) fn quotas(&self) -> Vec<(Mac, u32)> {
         let all = self.pauses.settings.devices.iter();
         all.map(|(mac, of)| (*mac, of.quota_mb)).filter(|(_, quota)| *quota > 0).collect()
+    }
+
+    /// Returns the SSIDs that schedules switch off; `None` before the first reading of the clock.
+    pub(crate) fn ssids_off(&self) -> Option<Vec<SsidOff>> {
+        Some(self.pauses.settings.ssids_off(self.pauses.clock.as_ref()?))
+    }
+
+    /// Returns the SSIDs of [`ssids_off`](Self::ssids_off) that are off.
+    pub(crate) fn ssids_in_force(&self) -> Vec<SsidOff> {
+        let mut off = self.ssids_off().unwrap_or_default();
+        off.retain(|ssid| self.ssids.is_off(ssid));
+        off
     }
 
     /// Returns false while it is unknown which devices are paused.

@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use config::sort::Collect;
 use config::{Fault, Package, Section, device, number, number_in, switch};
 use model::Action;
+use serde::Serialize;
 use topology::Mac;
 
 use super::zone::Zone;
@@ -14,6 +15,8 @@ use super::zone::Zone;
 const MAX_ALL_DEVICES: usize = 1024;
 /// Schedules of a device are bits of a `u64`.
 const MAX_SCHEDULES: usize = 64;
+/// Maximum length of an SSID (IEEE 802.11), in bytes.
+const MAX_SSID_LEN: usize = 32;
 /// Longest time that is searched for the end of a pause; a pause beyond it has no end.
 const MAX_PAUSE: i64 = 8 * 86_400;
 
@@ -22,6 +25,8 @@ const DAYS: [&str; 7] = ["mon", "tue", "wed", "thu", "fri", "sat", "sun"];
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Settings {
     pub(crate) devices: BTreeMap<Mac, DeviceSettings>,
+    /// Bits of the schedules that switch an SSID off, by its name.
+    ssids: BTreeMap<String, u64>,
     schedules: Vec<Schedule>,
 }
 
@@ -70,6 +75,16 @@ pub(crate) struct Clock {
     pub(crate) zone: Zone,
     /// The clock was set since the machine started.
     pub(crate) is_set: bool,
+}
+
+/// An SSID that a schedule switches off.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub(crate) struct SsidOff {
+    pub(crate) ssid: String,
+    /// Name of a [`Pause`].
+    pub(super) state: &'static str,
+    /// 0 if unknown.
+    pub(super) until_ms: u64,
 }
 
 /// Why a device is paused.
@@ -134,6 +149,11 @@ impl Settings {
                 Err(fault) => section.error("group", text, fault),
             }
         }
+        let ssids = section.list("ssid");
+        let is_ssid = |text: &&str| (1..=MAX_SSID_LEN).contains(&text.len());
+        if let Some(bad) = ssids.iter().find(|text| !is_ssid(text)) {
+            section.error("ssid", bad, Fault::TooManyCharacters { longest: MAX_SSID_LEN });
+        }
         let mut days = 0;
         for text in section.list("day") {
             match DAYS.iter().position(|day| *day == text) {
@@ -154,6 +174,9 @@ impl Settings {
             if macs.contains(mac) || groups.contains(&device.group) {
                 device.schedules |= bit;
             }
+        }
+        for ssid in ssids {
+            *self.ssids.entry(ssid.to_owned()).or_default() |= bit;
         }
         for mac in macs {
             if self.devices.len() >= MAX_ALL_DEVICES && !self.devices.contains_key(&mac) {
@@ -187,20 +210,42 @@ impl Settings {
     /// the pause lasts until it is resumed.
     pub(crate) fn end(&self, mac: Mac, clock: &Clock) -> Option<i64> {
         let device = self.devices.get(&mac)?;
-        if device.paused || !clock.is_set && device.schedules != 0 {
+        if device.paused {
+            return None;
+        }
+        self.end_of(device.schedules, device.paused_until, clock)
+    }
+
+    /// Returns the SSIDs that schedules switch off now.
+    pub(crate) fn ssids_off(&self, clock: &Clock) -> Vec<SsidOff> {
+        let active = if clock.is_set { self.active(clock.unix, &clock.zone) } else { u64::MAX };
+        let off = self.ssids.iter().filter(|(_, schedules)| *schedules & active != 0);
+        let off = off.map(|(ssid, schedules)| SsidOff {
+            ssid: ssid.clone(),
+            state: if clock.is_set { Pause::Schedule } else { Pause::Clock }.name(),
+            until_ms: self
+                .end_of(*schedules, 0, clock)
+                .and_then(|end| u64::try_from(end).ok())
+                .map_or(0, |end| end * 1000),
+        });
+        off.collect()
+    }
+
+    fn end_of(&self, schedules: u64, paused_until: i64, clock: &Clock) -> Option<i64> {
+        if !clock.is_set && schedules != 0 {
             return None;
         }
         let mut end = clock.unix;
-        let last = end.max(device.paused_until) + MAX_PAUSE;
+        let last = end.max(paused_until) + MAX_PAUSE;
         while end < last {
-            if device.paused_until > end {
-                end = device.paused_until;
-            } else if self.active(end, &clock.zone) & device.schedules == 0 {
+            if paused_until > end {
+                end = paused_until;
+            } else if self.active(end, &clock.zone) & schedules == 0 {
                 return Some(end);
             } else {
                 let (day, second) = local(end, &clock.zone);
                 let of = (0..).zip(&self.schedules);
-                let of = of.filter(|(bit, _)| device.schedules >> bit & 1 != 0);
+                let of = of.filter(|(bit, _)| schedules >> bit & 1 != 0);
                 let left = of.filter_map(|(_, schedule)| schedule.left(day, second)).max()?;
                 let change = clock.zone.next_change(end).unwrap_or(i64::MAX);
                 end = change.min(end + left);

@@ -64,6 +64,7 @@ pub enum Event {
     Lines(Value),
     /// The kernel's answers to route lookups; `None` if the lookups failed.
     RoutesAnswered(RouteBatch, Option<Vec<(RouteQuery, RouteAnswer)>>),
+    SsidsSwitched(Result<(), String>),
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -71,6 +72,9 @@ pub enum Effect {
     /// Call `network.interface dump`.
     ReadInterfaces,
     AskRoutes(RouteBatch),
+    /// Switch these SSIDs off, and others that were switched off on; report
+    /// [`Event::SsidsSwitched`].
+    SwitchSsids(Vec<String>),
 }
 
 #[derive(Debug, Default)]

@@ -27,6 +27,10 @@ impl Core {
                 Vec::new()
             }
             Event::RoutesAnswered(batch, answers) => self.routes_answered(&batch, answers),
+            Event::SsidsSwitched(result) => {
+                self.devices.ssids.switched(result, self.now.mono);
+                Vec::new()
+            }
         };
         effects.extend(self.network.ask_routes().map(AnyEffect::from));
         effects.extend(self.flows_strayed());

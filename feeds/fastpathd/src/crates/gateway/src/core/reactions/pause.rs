@@ -7,6 +7,7 @@ use ruleset::Paused;
 use crate::conntrack;
 use crate::core::Core;
 use crate::effect::Effect as AnyEffect;
+use crate::network;
 use crate::sys::kernel::Readings;
 
 impl Core {
@@ -16,9 +17,14 @@ impl Core {
         let topology = self.network.topology();
         self.devices.clock((tz, *offset_s), *clock_is_set, topology, self.now);
         let planned = self.offload.planned();
+        let off = self.devices.ssids_off();
+        let switch = off.and_then(|off| self.devices.ssids.second(&off, self.now.mono));
+        let switch = switch.map(|off| network::Effect::SwitchSsids(off).into());
         let same = planned.and_then(|plan| plan.paused.as_ref()) == self.devices.paused()
             && planned.map_or(&[][..], |plan| &plan.hosts) == self.devices.host_rules();
-        if same { Vec::new() } else { self.replan() }
+        let mut effects = if same { Vec::new() } else { self.replan() };
+        effects.extend(switch);
+        effects
     }
 
     pub(crate) fn paused_in_force(&self) -> Option<&Paused> {
