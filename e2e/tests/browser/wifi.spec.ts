@@ -31,7 +31,8 @@ const wifi = (page: Page) => page.getByRole('region', { name: 'Wi-Fi', exact: tr
 test.beforeEach(async ({ router }) => {
   const real = await router.run('[ -x /usr/libexec/lab/wireless ] && echo lab || echo OpenWrt');
   test.skip(!real.includes('lab'), 'OpenWrt’s own wireless handlers need its patched hostapd');
-  await router.run(`cat >/etc/config/wireless <<'END'\n${RADIOS}END\n/etc/init.d/network reload`);
+  const reload = 'rm -f /etc/board.json; /etc/init.d/network reload';
+  await router.run(`cat >/etc/config/wireless <<'END'\n${RADIOS}END\n${reload}`);
 });
 
 test('an SSID is a port of the matrix', { tag: '@core' }, async ({ page, router }) => {
@@ -126,6 +127,27 @@ test('the wizard sets up Wi-Fi with guests in their VLAN', async ({ page, router
   expect(file.match(/option encryption 'sae-mixed'/g)).toHaveLength(4);
   expect(file.match(/option country 'DE'/g)).toHaveLength(2);
   expect(file).not.toContain("option disabled '1'");
+});
+
+test('width, power, roaming and schedules are drafted', async ({ page, router }) => {
+  const radio = { path: 'lab/veth', info: { bands: { '2G': { modes: ['HT20', 'HT40'] } } } };
+  const board = JSON.stringify({ wlan: { phy0: radio } });
+  await router.run(`echo '${board}' >/etc/board.json`);
+  await openSetup(page, 'network');
+  const of = wifi(page).locator('[data-radio="radio0"]');
+  await of.getByLabel('Channel width').selectOption('HT40');
+  await of.getByLabel('Transmit power (dBm)').fill('17');
+  await of.getByRole('button', { name: 'Edit OpenWrt' }).click();
+  const form = page.getByRole('form', { name: 'Edit OpenWrt' });
+  await form.getByLabel('Fast roaming (802.11r)').check();
+  await form.getByRole('button', { name: 'Add to draft' }).click();
+  const lines = (await openReview(page)).join('\n');
+  for (const part of ['HT40', '17', 'ieee80211r']) expect(lines).toContain(part);
+  await page.keyboard.press('Escape');
+  await page.goto('#/devices');
+  await page.getByRole('button', { name: 'Add schedule' }).click();
+  await page.getByLabel('Add device, group or SSID …').selectOption('Wi-Fi OpenWrt');
+  await expect(page.locator('[data-schedule="bedtime"] summary')).toContainText('OpenWrt');
 });
 
 for (const screen of ['network', 'wizard']) {

@@ -242,10 +242,11 @@ const journal = {
         { at_ms: at_ms - 60_000, kind: 'new-device', about: '52:54:00:02:00:01' },
         { at_ms: at_ms - 70_000, kind: 'quota', about: '52:54:00:02:00:01 500' },
         { at_ms: at_ms - 80_000, kind: 'alert', about: '7 52:54:00:02:00:01 3 Bad page' },
+        { at_ms: at_ms - 85_000, kind: 'wifi', about: '52:54:00:02:00:01 moved ap1 My home' },
         { at_ms: at_ms - 90_000, kind: 'alert', about: '7 - 2 Bad page' },
         { at_ms: at_ms - 20 * 86_400_000, kind: 'wan-down', about: 'wan' },
         { at_ms: at_ms - 20 * 86_400_000 - 1, kind: 'solstice', about: 'x' },
-      ].map((event, i) => ({ ...event, id: 9 - i, name: i < 3 ? 'tv' : '' })),
+      ].map((event, i) => ({ ...event, id: 9 - i, name: i < 4 ? 'tv' : '' })),
       last_id: 9,
       storage: { state: 'on', why: '', saved_ms: 0, size: 0 },
     },
@@ -281,6 +282,8 @@ test('months come from flash, with events, and without a record it is said', asy
   await expect(event(page, 'new-device')).toContainText('New device tv');
   await expect(event(page, 'quota')).toContainText('tv: quota of 500 MB exceeded');
   await expect(event(page, 'alert')).toContainText(['3 × Bad page (tv)', '2 × Bad page']);
+  await expect(event(page, 'wifi')).toContainText('tv moved to My home (ap1)');
+  await expect(event(page, 'wifi').getByRole('link')).toHaveAttribute('href', /devices\?mac/);
   await expect(event(page, 'solstice')).toContainText('solstice x');
   await span(page, '12 mo');
   await expect(areas(page)).toHaveAccessibleName(/^Throughput of the last 12 months: now/);

@@ -63,26 +63,31 @@ export const macsOf = (section: Section): string[] => [
 ];
 
 /** Returns the groups of a schedule. A group in an option of one value may contain spaces. */
-export function groupsIn(section: Section): string[] {
-  const value = section.values['group'] ?? [];
+export const groupsIn = (section: Section): string[] => namesIn(section, 'group');
+
+function namesIn(section: Section, option: string): string[] {
+  const value = section.values[option] ?? [];
   return typeof value === 'string' ? [value] : value;
 }
+
+/** Returns the names of the SSIDs that a schedule switches off. */
+export const ssidsIn = (section: Section): string[] => namesIn(section, 'ssid');
 
 export const add = (draft: Pick<Draft, 'add'>, name: string): string =>
   draft.add(FILE, TYPE, { name, day: [], from: '21:00', to: '07:00' });
 
 export function addTarget(draft: Pick<Draft, 'set'>, section: Section, key: string): void {
   const [option, value] = [key.slice(0, key.indexOf(' ')), key.slice(key.indexOf(' ') + 1)];
-  const now = option === 'device' ? macsOf(section) : groupsIn(section);
+  const now = option === 'device' ? macsOf(section) : namesIn(section, option);
   if (!now.includes(value)) draft.set(FILE, section.section, { [option]: [...now, value] });
 }
 
 export function removeTarget(
   draft: Pick<Draft, 'set'>,
   section: Section,
-  option: 'device' | 'group',
+  option: 'device' | 'group' | 'ssid',
   value: string,
 ): void {
-  const now = option === 'device' ? macsOf(section) : groupsIn(section);
+  const now = option === 'device' ? macsOf(section) : namesIn(section, option);
   draft.set(FILE, section.section, { [option]: now.filter((each) => each !== value) });
 }

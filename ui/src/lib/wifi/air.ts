@@ -30,6 +30,14 @@ export async function airOf(app: App, signal?: AbortSignal): Promise<Air> {
   }
 }
 
+/** Returns the options of SSIDs that hostapd supports. */
+export const featuresOf = (air: Air): readonly string[] =>
+  [...air.values()].flatMap(({ features }) => features);
+
+/** Returns the first SSID of a radio whose channel is known. */
+export const measuredOf = (air: Air, radio: string): Ssid | undefined =>
+  air.get(radio)?.ssids.find(({ width_mhz }) => width_mhz !== undefined);
+
 export function stateOf(air: Air, radio: string): State {
   const now = air.get(radio);
   if (now?.up) return 'up';

@@ -5,7 +5,17 @@ import { Draft } from '../form/draft.svelte';
 import { MASK, text, type Section } from '../form/sections';
 import type { Radio } from '../api/types-wireless';
 import { removeVlan, renameVlan, vlansOf } from '../network/matrix';
-import { channelAt, connectionOf, isPoint, namesOf, stateOf, stationOf, stationsAt } from './air';
+import {
+  channelAt,
+  connectionOf,
+  featuresOf,
+  isPoint,
+  measuredOf,
+  namesOf,
+  stateOf,
+  stationOf,
+  stationsAt,
+} from './air';
 import { nameOf, pointIn, putInto } from './ports';
 import {
   addPoint,
@@ -20,6 +30,7 @@ import {
   setCountry,
   setNetwork,
   setRadio,
+  widthOf,
   wrongWith,
   type Wanted,
 } from './wifi';
@@ -107,6 +118,15 @@ describe('SSIDs', () => {
     expect(added.values['encryption']).toBe(allowed);
   });
 
+  it('keep options of roaming unless they are offered', () => {
+    draft.set('wireless', 'home', { ieee80211r: '1' });
+    editPoint(draft, home(), wanted);
+    expect(home().values['ieee80211r']).toBe('1');
+    editPoint(draft, home(), { ...wanted, ieee80211r: false, bss_transition: true });
+    expect(home().values).not.toHaveProperty('ieee80211r');
+    expect(home().values).toMatchObject({ bss_transition: '1' });
+  });
+
   it('drop the key if the encryption needs none', () => {
     editPoint(draft, home(), { ...wanted, encryption: 'owe' });
     expect(home().values).not.toHaveProperty('key');
@@ -158,6 +178,7 @@ it('sets the country of all radios', () => {
   expect(['de', 'Germany', 'D'].some(isCountry)).toBe(false);
   expect(channelsOf('2g')).toHaveLength(14);
   expect(channelsOf('')).toEqual(['auto']);
+  expect(['HE80', 'HT40+', 'NOHT', ''].map(widthOf)).toEqual([80, 40, undefined, undefined]);
 });
 
 describe('ports of the matrix', () => {
@@ -193,7 +214,8 @@ describe('the state of radios', () => {
   const ssid = { section: 'home', ssid: 'Home', mode: 'ap', encryption: 'sae', networks: ['lan'] };
   const radio = (values: Partial<Radio>): Radio => ({
     ...{ name: 'radio0', band: '5g', channel: '36', country: 'DE', disabled: false },
-    ...{ up: false, pending: false, failed: false, ssids: [{ ...ssid, device: 'phy0-ap0' }] },
+    ...{ up: false, pending: false, failed: false, features: [] },
+    ssids: [{ ...ssid, device: 'phy0-ap0' }],
     ...values,
   });
   const state = (values: Partial<Radio>) => stateOf(new Map([['radio0', radio(values)]]), 'radio0');
@@ -205,6 +227,18 @@ describe('the state of radios', () => {
       'failed',
     ]);
     expect(stateOf(new Map(), 'radio0')).toBe('off');
+  });
+
+  it('has the width in use, and what hostapd supports', () => {
+    const ssids = [
+      { ...ssid, device: '' },
+      { ...ssid, device: 'phy0-ap1', width_mhz: 40 },
+    ];
+    const air = new Map([['radio0', radio({ ssids, features: ['ieee80211r'] })]]);
+    expect(measuredOf(air, 'radio0')?.width_mhz).toBe(40);
+    expect(measuredOf(air, 'radio1')).toBeUndefined();
+    expect(featuresOf(air)).toEqual(['ieee80211r']);
+    expect(featuresOf(new Map())).toEqual([]);
   });
 
   it('has the SSIDs of access points, and recognises their devices', () => {

@@ -56,7 +56,10 @@ export const channelsOf = (band: string): string[] => [
   ...(channels[band] ?? []).map(String),
 ];
 
-export interface Wanted {
+/** Options of an SSID that depend on the build of hostapd. */
+export const features = ['ieee80211r', 'ieee80211k', 'bss_transition'] as const;
+
+export interface Wanted extends Partial<Record<(typeof features)[number], boolean>> {
   ssid: string;
   encryption: string;
   key: string;
@@ -81,8 +84,10 @@ export function wrongWith({ ssid, encryption, key }: Wanted): Wrong[] {
 }
 
 /** Returns the options of a section; an empty value removes an option. */
-function values({ ssid, encryption, key, network, isolate }: Wanted): Options {
+function values({ ssid, encryption, key, network, isolate, ...wanted }: Wanted): Options {
+  const named = features.filter((name) => wanted[name] !== undefined);
   return {
+    ...Object.fromEntries(named.map((name) => [name, wanted[name] ? '1' : ''])),
     ssid,
     encryption,
     key: needsKey(encryption) ? key : '',
@@ -116,6 +121,10 @@ export function removePoint(draft: Draft, point: Section): void {
 export function setRadio(draft: Draft, radio: Section, on: boolean): void {
   draft.set(FILE, radio.section, { disabled: on ? '' : '1' });
 }
+
+/** Width in MHz of a value of `htmode`; undefined without one. */
+export const widthOf = (mode: string): number | undefined =>
+  Number(/\d+/.exec(mode)?.[0]) || undefined;
 
 export const countryOf = (draft: Draft): string =>
   radiosOf(draft)
