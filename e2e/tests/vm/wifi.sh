@@ -237,6 +237,11 @@ clock_at() {
     jump $(($(gw "date -u -d '$1' +%s") - $(gw date +%s)))
     trap 'no_hwsim; right_clock; synchronised 0' EXIT
 }
+# The number of a device's events is limited, so each test has another device.
+another_device() {
+    gw "ip -n station link set wlan1 address 02:01:$(od -An -N4 -tx1 /dev/urandom |
+        sed 's/ //; s/ /:/g')"
+}
 # roamed EVENT…: succeeds if these are the station's last events.
 roamed() {
     local mac
@@ -258,6 +263,7 @@ test_a_schedule_switches_an_ssid_off_and_on_at_its_minute() {
     soon 5 in_vlan phy0-ap1 30
     gw 'ip netns add station && iw phy phy1 set netns name station
         ip netns add other && iw phy phy2 set netns name other && ip -n other link set wlan2 up'
+    another_device
     station_of wlan1
     associate "$KEY"
     gw ip netns exec other iw dev wlan2 connect OpenWrt
@@ -297,6 +303,7 @@ test_a_station_that_changes_access_points_is_an_event() {
     applied "$root" "$(guests none)" >/dev/null
     soon 5 in_vlan phy0-ap1 30
     gw 'ip netns add station && iw phy phy1 set netns name station'
+    another_device
     station_of wlan1
     station iw dev wlan1 connect OpenWrt
     soon 20 associated_with OpenWrt
