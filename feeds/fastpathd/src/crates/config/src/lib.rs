@@ -19,6 +19,7 @@ pub mod secret;
 mod section;
 pub mod sort;
 mod value;
+pub mod zone;
 
 pub use cause::{Cause, Params};
 pub use digest::digest;

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! The commands `device`, `limit`, `pause`, `resume` and `forget`, through `fastpath.device`.
 
-use std::process::Command;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use serde_json::{Value, json};
 use ubus::{CallError, Handle};
 
 use crate::json::{list, text};
+use crate::usage::zone;
 
 const TIMEOUT: Duration = Duration::from_secs(30);
 const MORNING: u64 = 7 * 60;
@@ -174,11 +174,7 @@ fn next(minute: u64, now: u64, offset_s: impl Fn(u64) -> i64) -> u64 {
 
 /// Returns the seconds that local time is ahead of UTC at a Unix time.
 fn offset_s(at: u64) -> i64 {
-    let output = Command::new("date").args(["-d", &format!("@{at}"), "+%z"]).output();
-    let text = output.map(|output| String::from_utf8_lossy(&output.stdout).into_owned());
-    let number: i64 =
-        text.ok().and_then(|text| text.trim().parse::<i32>().ok()).unwrap_or(0).into();
-    number / 100 * 3600 + number % 100 * 60
+    zone().offset(i64::try_from(at).unwrap_or(i64::MAX))
 }
 
 #[cfg(test)]

@@ -40,7 +40,7 @@ pub(crate) fn notifications(answer: &Value) -> String {
             plain(if error.is_empty() { "none" } else { error }),
         ]
     });
-    table("NAME|>WAITING|>LOST|DELIVERED (UTC)|ERROR", rows)
+    table("NAME|>WAITING|>LOST|DELIVERED|ERROR", rows)
 }
 
 #[cfg(test)]

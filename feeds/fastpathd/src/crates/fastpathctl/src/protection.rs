@@ -4,11 +4,13 @@
 
 use std::fmt::Write;
 
+use config::zone::Zone;
 use serde_json::Value;
 
 use crate::json::{flag, list, number, text};
 use crate::table::table;
 use crate::units::{duration, size};
+use crate::usage::zone;
 
 /// Escapes control and bidirectional characters.
 pub(crate) fn plain(text: &str) -> String {
@@ -114,10 +116,11 @@ fn sources(rules: &Value) -> String {
 }
 
 pub(crate) fn alerts(answer: &Value) -> String {
+    let zone = zone();
     let rows = list(answer, "alerts").map(|alert| {
         vec![
             number(alert, "id").to_string(),
-            time_of_day(number(alert, "at_ms")),
+            time_of_day(&zone, number(alert, "at_ms")),
             text(alert, "action").to_owned(),
             number(alert, "sid").to_string(),
             endpoint(text(alert, "src"), number(alert, "sport")),
@@ -126,7 +129,7 @@ pub(crate) fn alerts(answer: &Value) -> String {
             plain(text(alert, "target")),
         ]
     });
-    let mut out = table(">ID|TIME (UTC)|ACTION|>SID|SOURCE|DESTINATION|SIGNATURE|TARGET", rows);
+    let mut out = table(">ID|TIME|ACTION|>SID|SOURCE|DESTINATION|SIGNATURE|TARGET", rows);
     let shown = list(answer, "alerts").count();
     let (total, seen) = (number(answer, "total"), number(answer, "seen"));
     let _ = writeln!(out, "{shown} of {total} matching alerts shown, {seen} since daemon start");
@@ -141,8 +144,9 @@ pub(crate) fn endpoint(address: &str, port: i64) -> String {
     }
 }
 
-fn time_of_day(at_ms: i64) -> String {
-    let seconds = (at_ms / 1000).rem_euclid(86_400);
+fn time_of_day(zone: &Zone, at_ms: i64) -> String {
+    let unix = at_ms.div_euclid(1000);
+    let seconds = (unix + zone.offset(unix)).rem_euclid(86_400);
     format!("{:02}:{:02}:{:02}", seconds / 3600, seconds / 60 % 60, seconds % 60)
 }
 

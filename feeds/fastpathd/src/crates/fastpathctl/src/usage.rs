@@ -2,8 +2,10 @@
 //! Formats the answers of `usage` and `journal`.
 
 use std::fmt::Write;
+use std::fs;
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use config::zone::Zone;
 use serde_json::{Value, json};
 
 use crate::json::{flag, list, number, text};
@@ -33,7 +35,7 @@ pub(crate) fn usage(answer: &Value) -> String {
         line.extend([2, 3, 4].map(|at| size(cell(at))));
         line
     });
-    let mut out = table("FROM (UTC)|>RECORDED|>SENT|>RECEIVED|>OFFLOADED", rows);
+    let mut out = table("FROM|>RECORDED|>SENT|>RECEIVED|>OFFLOADED", rows);
     if flag(answer, "more") {
         out.push_str("older rows are not shown\n");
     }
@@ -59,7 +61,7 @@ pub(crate) fn usage(answer: &Value) -> String {
     });
     let lines: Vec<_> = lines.collect();
     if !lines.is_empty() {
-        let head = "FROM (UTC)|LINE|>MIN MS|>MEAN MS|>MAX MS|>LOST";
+        let head = "FROM|LINE|>MIN MS|>MEAN MS|>MAX MS|>LOST";
         let _ = write!(out, "\n{}", table(head, lines.into_iter()));
     }
     out.push_str(&storage(answer));
@@ -71,7 +73,7 @@ pub(crate) fn journal(answer: &Value) -> String {
         let [kind, about] = ["kind", "about"].map(|key| plain(text(event, key)));
         vec![time(number(event, "at_ms")), kind, about]
     });
-    table("TIME (UTC)|EVENT|OBJECT", rows) + &storage(answer)
+    table("TIME|EVENT|OBJECT", rows) + &storage(answer)
 }
 
 /// Returns the id of the last event and the state of the history, and then a line per event.
@@ -100,9 +102,20 @@ fn storage(answer: &Value) -> String {
     }
 }
 
-/// Formats a time as `2026-11-30 09:15`.
+/// Returns the router's time zone, which the daemon uses, too. UTC if there is none.
+pub(crate) fn zone() -> Zone {
+    let text = fs::read_to_string("/etc/TZ").unwrap_or_default();
+    Zone::parse(&text).unwrap_or(Zone::fixed(0))
+}
+
+/// Formats a local time as `2026-11-30 09:15`.
 pub(crate) fn time(unix_ms: i64) -> String {
-    let minutes = unix_ms.div_euclid(60_000);
+    time_in(&zone(), unix_ms)
+}
+
+fn time_in(zone: &Zone, unix_ms: i64) -> String {
+    let unix = unix_ms.div_euclid(1000);
+    let minutes = (unix + zone.offset(unix)).div_euclid(60);
     let (mut day, minute) = (minutes.div_euclid(1440), minutes.rem_euclid(1440));
     // Days since 0000-03-01, in eras of 400 years (Hinnant, "chrono-Compatible Low-Level Date
     // Algorithms").
@@ -130,7 +143,15 @@ mod tests {
             (1_796_029_453, "2026-11-30 09:04"),
             (4_107_542_400, "2100-03-01 00:00"),
         ] {
-            assert_eq!(time(unix_s * 1000), text);
+            assert_eq!(time_in(&Zone::fixed(0), unix_s * 1000), text);
+        }
+        let zone = Zone::parse("CET-1CEST,M3.5.0,M10.5.0/3").unwrap();
+        for (unix_s, text) in [
+            (1_774_745_999, "2026-03-29 01:59"),
+            (1_774_746_000, "2026-03-29 03:00"),
+            (1_796_029_453, "2026-11-30 10:04"),
+        ] {
+            assert_eq!(time_in(&zone, unix_s * 1000), text);
         }
     }
 

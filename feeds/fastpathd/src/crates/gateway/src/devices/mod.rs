@@ -4,6 +4,7 @@
 use std::collections::HashMap;
 use std::net::IpAddr;
 
+use config::zone::Zone;
 use flows::{HostBytes, HostGrowth, Network, Now};
 use topology::{Mac, NeighbourState};
 
@@ -12,7 +13,6 @@ use crate::network::view::NetworkView;
 use identity::Identities;
 pub use identity::{Effect, Event, Found, Search, Stamp};
 use pause::Pauses;
-use zone::Zone;
 
 pub(crate) mod answer;
 mod identity;
@@ -21,7 +21,6 @@ mod pause;
 pub(crate) mod settings;
 pub(crate) mod ssids;
 pub mod vendors;
-pub(crate) mod zone;
 
 /// Maximum devices. Any host can invent MACs; a further device with traffic replaces the one that
 /// matters least.

@@ -2,6 +2,7 @@
 //! Which devices are paused now, and the addresses of devices with rules of their own.
 
 use config::sort::Collect;
+use config::zone::Zone;
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 
@@ -12,7 +13,6 @@ use topology::{Mac, NeighbourState, Topology};
 
 use super::State;
 use super::settings::{Clock, DeviceSettings, Pause, Settings, SsidOff};
-use super::zone::Zone;
 use crate::network::stations::forwards_to;
 
 /// Maximum addresses of a device in the rules.

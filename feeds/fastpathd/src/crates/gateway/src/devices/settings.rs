@@ -4,12 +4,11 @@
 use std::collections::BTreeMap;
 
 use config::sort::Collect;
+use config::zone::Zone;
 use config::{Fault, Package, Section, device, number, number_in, switch};
 use model::Action;
 use serde::Serialize;
 use topology::Mac;
-
-use super::zone::Zone;
 
 /// With devices that only schedules name.
 const MAX_ALL_DEVICES: usize = 1024;

@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 
+use config::zone::Zone;
 use flows::{Now, QueryError, Request};
 use ledger::{Book, Entry, Key, Name, Stamp, Sums};
 use serde::Serialize;
@@ -11,7 +12,6 @@ use topology::Mac;
 use ubus::{Blobmsg, EncodeError};
 
 use super::{CLOCK_SET_MS, State, book, day_of};
-use crate::devices::zone::Zone;
 
 /// Maximum rows of a series, so that an answer of all fits into a message of ubus.
 pub(super) const MAX_ROWS: usize = 1000;

@@ -4,11 +4,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
+use config::zone::Zone;
 use flows::{HostBytes, Now};
 use ledger::{Book, Entry, Key, Kind, Name, QUARTER_S, Recent, Stamp, Sums};
 use topology::Mac;
-
-use crate::devices::zone::Zone;
 
 pub(crate) mod answer;
 mod line;

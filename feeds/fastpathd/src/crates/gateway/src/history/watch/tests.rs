@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+use config::zone::Zone;
 use flows::HostBytes;
 use ledger::Entry;
 
 use super::*;
-use crate::devices::zone::Zone;
 
 const DAY: u64 = 86_400_000;
 /// A local midnight, two hours before that of UTC.

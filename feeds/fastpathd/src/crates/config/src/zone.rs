@@ -6,7 +6,7 @@ const DAY: i64 = 86_400;
 
 /// Offset of local time. Seconds are Unix time, or ahead of UTC.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Zone {
+pub struct Zone {
     standard: i64,
     summer: Option<Summer>,
 }
@@ -37,12 +37,14 @@ enum Day {
 }
 
 impl Zone {
-    pub(crate) fn fixed(offset: i64) -> Self {
+    #[must_use]
+    pub fn fixed(offset: i64) -> Self {
         Self { standard: offset, summer: None }
     }
 
     /// Parses a zone such as `CET-1CEST,M3.5.0,M10.5.0/3`.
-    pub(crate) fn parse(text: &str) -> Option<Self> {
+    #[must_use]
+    pub fn parse(text: &str) -> Option<Self> {
         let mut rest = Text(text.trim());
         rest.name()?;
         let standard = -rest.time(24)?;
@@ -58,20 +60,23 @@ impl Zone {
     }
 
     /// Returns the offset at `unix`.
-    pub(crate) fn offset(&self, unix: i64) -> i64 {
+    #[must_use]
+    pub fn offset(&self, unix: i64) -> i64 {
         let before = self.changes(unix).into_iter().flatten().filter(|(at, _)| *at <= unix);
         before.max().map_or(self.standard, |(_, offset)| offset)
     }
 
     /// Returns the next change of the offset after `unix`.
-    pub(crate) fn next_change(&self, unix: i64) -> Option<i64> {
+    #[must_use]
+    pub fn next_change(&self, unix: i64) -> Option<i64> {
         let times = self.changes(unix).into_iter().flatten().map(|(at, _)| at);
         times.filter(|at| *at > unix).min()
     }
 
     /// Returns the beginning of the local day. A time that the clock repeats belongs to the same
     /// day, unless midnight is between the two.
-    pub(crate) fn day_start(&self, unix: i64) -> i64 {
+    #[must_use]
+    pub fn day_start(&self, unix: i64) -> i64 {
         let day_of = |at: i64| (at + self.offset(at)).div_euclid(DAY);
         let (day, mut at) = (day_of(unix), unix);
         loop {
