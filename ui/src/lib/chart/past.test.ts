@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import { describe, expect, it } from 'vitest';
-import { continued, gapsOf, QUARTER_MS, recorded, runsOf, slotsOf } from './past';
+import type { Fastpath } from '../api/fastpath';
+import { continued, gapsOf, QUARTER_MS, recorded, recording, runsOf, slotsOf } from './past';
 
 const cols = ['at_ms', 'recorded_s', 'up_bytes', 'down_bytes', 'slow_bytes', 'flowtable_bytes'];
 const now_ms = 1_796_000_000_000;
@@ -12,6 +13,48 @@ const rows = [
   [last, 0, 0, 0, 0, 0],
 ];
 const span = { step_ms: QUARTER_MS, length: 4, now_ms };
+
+describe('recording', () => {
+  it('asks again only for the last known period and later ones', async () => {
+    const periods = [
+      [100, 1],
+      [200, 2],
+    ];
+    const asked: unknown[] = [];
+    const call = (_: string, args: { from_ms: number }) => {
+      asked.push(args);
+      const rows = periods.filter(([at = 0]) => at >= args.from_ms);
+      return Promise.resolve({
+        cols: ['at_ms', 'up_bytes'],
+        rows,
+        storage: { size: asked.length },
+      });
+    };
+    const read = recording({ call } as unknown as Fastpath, { step: 'day' });
+    expect((await read(50)).rows).toEqual([
+      [100, 1],
+      [200, 2],
+    ]);
+    periods.splice(0, 2, [100, 9], [200, 5], [300, 1]);
+    expect(await read(60)).toEqual({
+      cols: ['at_ms', 'up_bytes'],
+      rows: [
+        [100, 1],
+        [200, 5],
+        [300, 1],
+      ],
+      storage: { size: 2 },
+    });
+    periods.splice(0);
+    expect((await read(70)).rows).toEqual([
+      [100, 1],
+      [200, 5],
+    ]);
+    await read(80);
+    const step = 'day';
+    expect(asked).toEqual([50, 200, 300, 200].map((from_ms) => ({ step, from_ms })));
+  });
+});
 
 describe('slots', () => {
   it('are local days, also when clocks change', () => {

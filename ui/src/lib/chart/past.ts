@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /** Recorded traffic by period, and periods without a record. */
 
+import type { Fastpath } from '../api/fastpath';
 import type { Usage } from '../api/types';
 import type { Sample } from '../live/ring';
 import { paths } from '../path/path';
@@ -61,6 +62,21 @@ export function recorded(usage: Rows, step_ms: number, length: number, now_ms: n
     const at_ms = Math.min(from_ms + step_ms / 2, now_ms);
     return { at_ms, step_ms, bps: Object.fromEntries(bps) as Sample['bps'] };
   });
+}
+
+/**
+ * Returns a request for recorded rows that asks again only for the last known period and later
+ * ones, because an answer about a long span costs a small router seconds.
+ */
+export function recording(api: Fastpath, args: { mac?: string; step: Usage['step'] }) {
+  let known: number[][] = [];
+  return async (from_ms: number, signal?: AbortSignal) => {
+    const again_ms = known.at(-1)?.[0] ?? from_ms;
+    const { cols, rows, storage } = await api.call('usage', { ...args, from_ms: again_ms }, signal);
+    const first_ms = Math.min(again_ms, rows[0]?.[0] ?? again_ms);
+    known = [...known.filter(([at_ms = 0]) => at_ms < first_ms), ...rows];
+    return { cols, rows: known, storage };
+  };
 }
 
 /** Adds recorded samples before the first one, which is the start of the daemon. */

@@ -92,7 +92,7 @@ export function series(live: Live, api: Fastpath): Series {
   $effect(() => {
     const { span } = made;
     if (span === 'minutes') return;
-    poll(live, Math.min(spans[span].step_s, 300) * 1000, made.follow(span).ask);
+    poll(live, Math.min(spans[span].step_s, 900) * 1000, made.follow(span).ask);
   });
   return made;
 }
