@@ -97,17 +97,24 @@ crowd_agrees() {
 }
 
 forwarded() { said '.paths | map(.bytes) | add' status; }
+# wan_bytes: prints the bytes of the WAN port without Ethernet and PPPoE headers. veth counts no
+# VLAN tag.
+wan_bytes() {
+    gw cat /sys/class/net/wan/statistics/{rx,tx}_{bytes,packets} | xargs |
+        awk '{ print $1 + $3 - 22 * ($2 + $4) }'
+}
 
 # The hosts download different amounts over IPv4 and IPv6.
 # @each flowtable
 # @each ebpf
 test_thirty_devices_of_two_vlans_with() {
-    local before grown
+    local before wan grown
     use "$1"
     trap 'no_crowd; merging on' EXIT
     merging off
     crowd
     before=$(forwarded)
+    wan=$(wan_bytes)
     peers 'for i in $(seq 30); do
         for address in 203.0.113.1 [2001:db8:ffff::1]; do
             ip netns exec e2e$i curl -gsS http://$address/32.bin 2>/dev/null |
@@ -119,7 +126,9 @@ test_thirty_devices_of_two_vlans_with() {
         .down_bytes + .up_bytes] | add" devices)
     between "bytes of devices, forwarded bytes" \
         "$(jq -n "$grown / ($(forwarded) - $before)")" 0.995 1.005
-    note "$grown bytes"
+    wan=$(($(wan_bytes) - wan))
+    between "bytes of devices, bytes of the WAN" "$(jq -n "$grown / $wan")" 0.995 1.005
+    note "$grown bytes, $wan at the WAN"
     # Another MAC is another device; the former one keeps its bytes.
     before=$(down_of 01)
     peers "ip -n e2e1 link set eth0 address $CROWD:ff

@@ -57,6 +57,18 @@ test_a_pause_stops_an_offloaded_flow() {
     others_continue
 }
 
+# @each flowtable @long
+test_a_pause_stops_an_offloaded_flow_beside_suricata_with() {
+    OTHER_HOST=h11 OTHER_TO=$H20_4
+    carried "$1" "$(inspection inspect)"
+    pause
+    ended_in_time
+    silent
+    resume
+    answered
+    others_continue
+}
+
 new_addresses() {
     peers "ip -n h10 address add 10.10.10.99/24 dev eth0
         ip -n h10 address add 2001:db8:10::99/64 dev eth0 nodad"
