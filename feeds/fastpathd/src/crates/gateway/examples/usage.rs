@@ -88,13 +88,20 @@ fn main() -> Result<(), Box<dyn Error>> {
         ("days", json!({"step": "day"})),
         ("days of a device", json!({"step": "day", "mac": "02:00:00:00:00:01"})),
         ("quarter hours", json!({"step": "quarter"})),
+        ("quarter hours of a day", json!({"step": "quarter", "from_ms": now.unix_ms - 86_400_000})),
+        (
+            "today of a device",
+            json!({"step": "day", "from_ms": now.unix_ms - 86_400_000,
+            "mac": "02:00:00:00:00:01"}),
+        ),
     ] {
         let mut least = Duration::MAX;
         for _ in 0..RUNS {
             let args = request.as_object().cloned().unwrap_or_default();
             let Outcome::History(mut query) = call(&mut core, "usage", args) else { continue };
             let began = cpu_time();
-            let events = ledger.read(|stamp, key, sums| query.add(stamp, key, sums))?;
+            let events =
+                ledger.read(&query.span(), |stamp, key, sums| query.add(stamp, key, sums))?;
             query.answer(events, 0)?;
             least = least.min(cpu_time().saturating_sub(began));
         }

@@ -2,6 +2,7 @@
 //! Sums by time and key, and events. Books are additive: merging two of them loses nothing.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
 
 use crate::code::{Reader, number};
 
@@ -179,6 +180,49 @@ pub struct Entry {
     pub about: String,
 }
 
+/// Quarter hours and beginnings of days.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Span {
+    pub quarters: Range<u32>,
+    pub days: Range<u32>,
+}
+
+impl Span {
+    /// All periods.
+    pub const ALL: Self = Self { quarters: 0..u32::MAX, days: 0..u32::MAX };
+
+    fn add(&mut self, stamp: Stamp) {
+        let (range, at) = match stamp {
+            Stamp::Day(at) => (&mut self.days, at),
+            Stamp::Quarter(at) => (&mut self.quarters, at),
+        };
+        let start = if range.start == range.end { at } else { range.start.min(at) };
+        *range = start..range.end.max(at.saturating_add(1));
+    }
+
+    pub(crate) fn merge(&mut self, other: &Self) {
+        for (range, stamp) in
+            [(&other.days, Stamp::Day as fn(u32) -> Stamp), (&other.quarters, Stamp::Quarter)]
+        {
+            if range.start < range.end {
+                self.add(stamp(range.start));
+                self.add(stamp(range.end - 1));
+            }
+        }
+    }
+
+    pub(crate) fn has_quarters(&self) -> bool {
+        self.quarters.start < self.quarters.end
+    }
+
+    pub(crate) fn overlaps(&self, other: &Self) -> bool {
+        let overlap = |one: &Range<u32>, other: &Range<u32>| {
+            one.start.max(other.start) < one.end.min(other.end)
+        };
+        overlap(&self.quarters, &other.quarters) || overlap(&self.days, &other.days)
+    }
+}
+
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Book {
     pub cells: BTreeMap<(Stamp, Key), Sums>,
@@ -203,8 +247,12 @@ impl Book {
         self.cells.is_empty() && self.events.is_empty()
     }
 
-    pub(crate) fn has_quarters(&self) -> bool {
-        self.cells.keys().any(|(stamp, _)| matches!(stamp, Stamp::Quarter(_)))
+    pub(crate) fn span(&self) -> Span {
+        let mut span = Span::default();
+        for (stamp, _) in self.cells.keys() {
+            span.add(*stamp);
+        }
+        span
     }
 
     /// Moves what belongs to `day` into a book of its own.
@@ -312,6 +360,19 @@ impl Book {
     /// hours in the unit of days.
     pub(crate) fn decode(from: &mut Reader<'_>, day_len: u32) -> Option<Self> {
         let mut book = Self::default();
+        book.events = Self::visit(from, day_len, &mut |stamp, key, sums| {
+            book.add(stamp, key, sums);
+        })?;
+        Some(book)
+    }
+
+    /// Visits the cells of an encoded book, and returns its events.
+    pub(crate) fn visit(
+        from: &mut Reader<'_>,
+        day_len: u32,
+        visit: &mut dyn FnMut(Stamp, Key, Sums),
+    ) -> Option<Vec<Entry>> {
+        let mut events = Vec::new();
         let mut keys = Vec::new();
         for _ in 0..from.number()? {
             keys.push(Key::decode(from)?);
@@ -330,7 +391,7 @@ impl Book {
                 for _ in 0..from.number()? {
                     let [sent, received, rest] = [from.number()?, from.number()?, from.number()?];
                     let offloaded = sent.wrapping_add(received).wrapping_sub(rest);
-                    book.add(stamp, *keys.get(next)?, [sent, received, offloaded]);
+                    visit(stamp, *keys.get(next)?, [sent, received, offloaded]);
                     next += 1;
                 }
             }
@@ -342,10 +403,10 @@ impl Book {
             let about = String::from_utf8_lossy(from.text()?).into_owned();
             // A later version may have further kinds.
             if let Some(kind) = Kind::ALL.into_iter().find(|known| *known as u8 == kind & !HAS_ID) {
-                book.events.push(Entry { unix_ms, id, kind, about });
+                events.push(Entry { unix_ms, id, kind, about });
             }
         }
-        Some(book)
+        Some(events)
     }
 }
 

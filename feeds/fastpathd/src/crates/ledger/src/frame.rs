@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! Frames: length, CRC-32 and a book. Pages are files of frames.
 
-use crate::book::Book;
+use crate::book::{Book, Entry, Key, Stamp, Sums};
 use crate::code::{Reader, number};
 
 /// Version 1 had UTC days, counted from the epoch.
@@ -40,18 +40,41 @@ pub(crate) fn encode(header: Header, book: &Book, to: &mut Vec<u8>) {
 
 /// Decodes the frames of a page up to the first invalid one. Returns them and their length.
 pub(crate) fn decode(bytes: &[u8]) -> (Vec<(Header, Book)>, usize) {
-    let mut reader = Reader(bytes);
     let mut frames = Vec::new();
+    let valid = each(bytes, |header, body, day_len| {
+        frames.push((header, Book::decode(body, day_len)?));
+        Some(())
+    });
+    (frames, valid)
+}
+
+/// Visits the cells of all frames that are not loose, and returns their events.
+pub(crate) fn visit(bytes: &[u8], visit: &mut dyn FnMut(Stamp, Key, Sums)) -> Vec<Entry> {
+    let mut events = Vec::new();
+    each(bytes, |header, body, day_len| {
+        if !header.loose {
+            events.extend(Book::visit(body, day_len, visit)?);
+        }
+        Some(())
+    });
+    events
+}
+
+/// Passes each frame to `take` with the length of its days, up to the first invalid one. Returns
+/// the length of the valid frames.
+fn each(bytes: &[u8], mut take: impl FnMut(Header, &mut Reader<'_>, u32) -> Option<()>) -> usize {
+    let mut reader = Reader(bytes);
     loop {
         let valid = bytes.len() - reader.0.len();
-        match decode_one(&mut reader) {
-            Some(frame) => frames.push(frame),
-            None => return (frames, valid),
+        let taken = next(&mut reader)
+            .and_then(|(header, mut body, day_len)| take(header, &mut body, day_len));
+        if taken.is_none() {
+            return valid;
         }
     }
 }
 
-fn decode_one(reader: &mut Reader<'_>) -> Option<(Header, Book)> {
+fn next<'a>(reader: &mut Reader<'a>) -> Option<(Header, Reader<'a>, u32)> {
     let word = |bytes: &[u8]| Some(u32::from_le_bytes(bytes.try_into().ok()?));
     let len = word(reader.take(4)?)?;
     let sum = word(reader.take(4)?)?;
@@ -64,5 +87,5 @@ fn decode_one(reader: &mut Reader<'_>) -> Option<(Header, Book)> {
     let loose = body.byte()? != 0;
     let [serial, day, write] = [body.number()?, body.number()?, body.number()?];
     let day = u32::try_from(day).ok()?.checked_mul(day_len)?;
-    Some((Header { serial, day, write, loose }, Book::decode(&mut body, day_len)?))
+    Some((Header { serial, day, write, loose }, body, day_len))
 }

@@ -7,7 +7,7 @@ mod code;
 mod frame;
 mod store;
 
-pub use book::{Book, DayOf, Entry, Key, Kind, MAX_ABOUT, Name, QUARTER_S, Stamp, Sums};
+pub use book::{Book, DayOf, Entry, Key, Kind, MAX_ABOUT, Name, QUARTER_S, Span, Stamp, Sums};
 pub use store::{Failure, Files, Ledger, MAX_SIZE, MIN_ROOM, PAGES, Recent};
 
 #[cfg(test)]

@@ -5,7 +5,7 @@
 use std::collections::BTreeSet;
 use std::io;
 
-use crate::book::{Book, DayOf, Entry, Key, Kind, Stamp, Sums};
+use crate::book::{Book, DayOf, Entry, Key, Kind, Span, Stamp, Sums};
 use crate::frame::{self, Header};
 
 /// Number of pages: today, 30 days, and one for a wrong clock.
@@ -56,7 +56,7 @@ pub struct Recent {
     pub events: Vec<Entry>,
 }
 
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Default)]
 struct Page {
     /// 0 if the page is unused.
     serial: u64,
@@ -65,7 +65,8 @@ struct Page {
     len: u64,
     /// Number of frames that are not loose.
     frames: usize,
-    has_quarters: bool,
+    /// Periods of these frames.
+    span: Span,
 }
 
 #[derive(Debug)]
@@ -88,7 +89,7 @@ impl<F: Files> Ledger<F> {
     pub fn open(files: F) -> Self {
         let mut ledger = Self {
             files,
-            pages: [Page::default(); PAGES],
+            pages: std::array::from_fn(|_| Page::default()),
             write: 0,
             writes: 0,
             carry: Book::default(),
@@ -132,7 +133,7 @@ impl<F: Files> Ledger<F> {
                     }
                 } else {
                     page.frames += 1;
-                    page.has_quarters |= book.has_quarters();
+                    page.span.merge(&book.span());
                 }
             }
         }
@@ -193,7 +194,7 @@ impl<F: Files> Ledger<F> {
 
     /// Returns the rest that the next write has to contain, too.
     fn write_today(&mut self, at: usize, book: Book, day_of: DayOf<'_>) -> io::Result<Book> {
-        let page = self.pages[at];
+        let page = &self.pages[at];
         let header =
             Header { serial: page.serial, day: page.day, write: self.write + 1, loose: false };
         let mut bytes = Vec::new();
@@ -206,19 +207,20 @@ impl<F: Files> Ledger<F> {
                 return self.rewrite(at, false, book, day_of);
             }
         }
-        self.files.append(at, page.len, &bytes)?;
+        self.files.append(at, self.pages[at].len, &bytes)?;
         self.write += 1;
         let page = &mut self.pages[at];
         page.len += bytes.len() as u64;
         page.frames += 1;
-        page.has_quarters |= book.has_quarters();
+        page.span.merge(&book.span());
         Ok(Book::default())
     }
 
     /// Returns the oldest other page with quarter hours, except for small ones: only a flood of
     /// devices makes pages differ much, and earlier days should not pay for it.
     fn to_reduce(&self, at: usize) -> Option<usize> {
-        let others = || (0..PAGES).filter(|other| *other != at && self.pages[*other].has_quarters);
+        let others =
+            || (0..PAGES).filter(|other| *other != at && self.pages[*other].span.has_quarters());
         let largest = others().map(|other| self.pages[other].len).max()?;
         let large = others().filter(|other| self.pages[*other].len >= largest / 2);
         large.min_by_key(|other| self.pages[*other].serial)
@@ -247,14 +249,14 @@ impl<F: Files> Ledger<F> {
         mut book: Book,
         day_of: DayOf<'_>,
     ) -> io::Result<Book> {
-        let page = self.pages[at];
+        let Page { serial, day, .. } = self.pages[at];
         let mut all = self.book_of(at)?;
         if reduce {
             all.reduce(day_of);
         } else {
-            all.merge(book.take_day(page.day, day_of));
+            all.merge(book.take_day(day, day_of));
         }
-        self.replace(at, (page.serial, page.day), all, &book)?;
+        self.replace(at, (serial, day), all, &book)?;
         Ok(book)
     }
 
@@ -274,34 +276,39 @@ impl<F: Files> Ledger<F> {
         }
         self.files.replace(at, &bytes)?;
         self.write += 1;
-        let has_quarters = all.has_quarters();
-        self.pages[at] = Page { serial, day, len: bytes.len() as u64, frames: 1, has_quarters };
+        let (len, span) = (bytes.len() as u64, all.span());
+        self.pages[at] = Page { serial, day, len, frames: 1, span };
         Ok(())
     }
 
     fn book_of(&self, at: usize) -> io::Result<Book> {
         let mut all = Book::default();
-        let mut bytes = self.files.read(at)?;
-        // A failed append may have left bytes.
-        bytes.truncate(usize::try_from(self.pages[at].len).unwrap_or(usize::MAX));
-        for (header, book) in frame::decode(&bytes).0 {
-            if !header.loose {
-                all.merge(book);
-            }
-        }
+        all.events = self.visit(at, &mut |stamp, key, sums| all.add(stamp, key, sums))?;
         Ok(all)
     }
 
-    /// Visits all cells, and returns all events. Periods and keys may occur repeatedly.
-    pub fn read(&self, mut visit: impl FnMut(Stamp, Key, Sums)) -> io::Result<Vec<Entry>> {
-        let mut events = Vec::new();
-        let pages = (0..PAGES).filter(|at| self.pages[*at].serial > 0);
-        for book in pages.map(|at| self.book_of(at)).chain([Ok(self.carry.clone())]) {
-            let book = book?;
-            for ((stamp, key), sums) in book.cells {
-                visit(stamp, key, sums);
+    fn visit(&self, at: usize, visit: &mut dyn FnMut(Stamp, Key, Sums)) -> io::Result<Vec<Entry>> {
+        let mut bytes = self.files.read(at)?;
+        // A failed append may have left bytes.
+        bytes.truncate(usize::try_from(self.pages[at].len).unwrap_or(usize::MAX));
+        Ok(frame::visit(&bytes, visit))
+    }
+
+    /// Visits the cells of all pages that have periods of `span`, and returns their events. Periods
+    /// and keys may occur repeatedly. [`Span::ALL`] also reads pages without periods.
+    pub fn read(
+        &self,
+        span: &Span,
+        mut visit: impl FnMut(Stamp, Key, Sums),
+    ) -> io::Result<Vec<Entry>> {
+        let mut events = self.carry.events.clone();
+        for ((stamp, key), sums) in &self.carry.cells {
+            visit(*stamp, *key, *sums);
+        }
+        for (at, page) in self.pages.iter().enumerate() {
+            if page.serial > 0 && (*span == Span::ALL || page.span.overlaps(span)) {
+                events.extend(self.visit(at, &mut visit)?);
             }
-            events.extend(book.events);
         }
         Ok(events)
     }

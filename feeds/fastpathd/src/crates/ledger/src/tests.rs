@@ -18,6 +18,7 @@ struct Disk {
     pages: BTreeMap<usize, Vec<u8>>,
     room: u64,
     cut: Option<usize>,
+    reads: usize,
     writes: usize,
     written: u64,
     peak: u64,
@@ -44,7 +45,9 @@ impl Memory {
 
 impl Files for Memory {
     fn read(&self, page: usize) -> io::Result<Vec<u8>> {
-        Ok(self.0.borrow().pages.get(&page).cloned().unwrap_or_default())
+        let mut disk = self.0.borrow_mut();
+        disk.reads += 1;
+        Ok(disk.pages.get(&page).cloned().unwrap_or_default())
     }
 
     fn append(&mut self, page: usize, at: u64, bytes: &[u8]) -> io::Result<()> {
@@ -125,7 +128,7 @@ fn by_local_day(book: &Book, day_of: DayOf<'_>) -> BTreeMap<(u32, Key), Sums> {
 
 fn all<F: Files>(ledger: &Ledger<F>) -> Book {
     let mut book = Book::default();
-    book.events = ledger.read(|stamp, key, sums| book.add(stamp, key, sums)).unwrap();
+    book.events = ledger.read(&Span::ALL, |stamp, key, sums| book.add(stamp, key, sums)).unwrap();
     book.events.sort();
     book
 }

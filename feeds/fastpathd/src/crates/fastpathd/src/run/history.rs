@@ -157,7 +157,8 @@ pub(crate) async fn answer(
                 (Vec::new(), query.without_files().unwrap_or(0))
             }
             Some(ledger) => {
-                let events = ledger.read(|stamp, key, sums| query.add(stamp, key, sums))?;
+                let events =
+                    ledger.read(&query.span(), |stamp, key, sums| query.add(stamp, key, sums))?;
                 (events, ledger.writes())
             }
             None => (Vec::new(), 0),

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use config::zone::Zone;
 use flows::{Now, QueryError, Request};
-use ledger::{Book, Entry, Key, Name, Stamp, Sums};
+use ledger::{Book, Entry, Key, Name, Span, Stamp, Sums};
 use serde::Serialize;
 use serde_json::Value;
 use topology::Mac;
@@ -18,6 +18,8 @@ pub(super) const MAX_ROWS: usize = 1000;
 const MAX_DEVICES: usize = 512;
 const MAX_WANS: usize = 4;
 const MAX_EVENTS: usize = 500;
+/// Quarter hours of a local day of 25 hours.
+const MAX_DAY: u32 = 100;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Wanted {
@@ -202,6 +204,19 @@ impl Query {
         if is_step && is_key && (from_ms..to_ms).contains(&start) {
             self.tally.add(start, key, &sums);
         }
+    }
+
+    /// Returns the periods of which the answer needs the files.
+    #[must_use]
+    pub fn span(&self) -> Span {
+        let Wanted::Usage { days, from_ms, to_ms, .. } = self.wanted else { return Span::ALL };
+        let quarter = |ms| match Stamp::quarter_of(ms) {
+            Stamp::Quarter(quarter) | Stamp::Day(quarter) => quarter,
+        };
+        let (from, to) = (quarter(from_ms), quarter(to_ms).saturating_add(1));
+        // A day counts by its beginning.
+        let (days, day) = if days { (from..to, MAX_DAY) } else { (0..0, 0) };
+        Span { quarters: from..to.saturating_add(day), days }
     }
 
     /// Returns the number of writes without which the answer has all events, if it needs no files.

@@ -450,3 +450,32 @@ fn rows_of_days_begin_at_local_midnight() {
     assert_eq!(writes[95].map(|at| at * 900_000), [starts[1], starts[1]]);
     assert_eq!(writes[194].map(|at| at * 900_000), [starts[2] - 900_000, starts[1]]);
 }
+
+/// The night from 2026-10-25 has 25 hours.
+#[test]
+fn an_answer_needs_only_the_periods_of_its_span() {
+    let mut state = opened(at(0, START));
+    state.zone = Zone::parse("CET-1CEST,M3.5.0,M10.5.0/3").unwrap();
+    let (first, mut all) = (20_740 * 96, Book::default());
+    for day in 0..30 {
+        all.add(Stamp::Day(first - 96 * day), Key::Others, [1, 2, 3]);
+    }
+    for quarter in first..first + 20 * 96 {
+        all.add(Stamp::Quarter(quarter), Key::Others, [1, 1, 0]);
+    }
+    let ms = |quarter: u32| u64::from(quarter) * 900_000;
+    for step in ["day", "quarter"] {
+        for (from, to) in [(0, 96), (1000, 1096), (1044, 1144), (1045, 1150), (0, 5000)] {
+            let request = json!({"step": step, "from_ms": ms(first - 96 + from) + 1,
+                "to_ms": ms(first - 96 + to) + 1});
+            let query = state.usage(&request, at(1, ms(first + 5000))).unwrap();
+            let (span, mut part) = (query.span(), all.clone());
+            part.cells.retain(|(stamp, _), _| match stamp {
+                Stamp::Day(at) => span.days.contains(at),
+                Stamp::Quarter(at) => span.quarters.contains(at),
+            });
+            assert!(part.cells.len() < all.cells.len(), "{request}");
+            assert_eq!(answered(query.clone(), part, 0), answered(query, all.clone(), 0));
+        }
+    }
+}

@@ -89,3 +89,50 @@ fn days_are_summed_by_the_local_time_of_the_write() {
         assert!([berlin(start), tokyo(start)].contains(&start), "{stamp:?}");
     }
 }
+
+/// Each page has a day's quarter hours and some days of former months.
+#[test]
+fn a_span_is_complete_and_reads_only_its_pages() {
+    let files = Memory::new();
+    let mut ledger = Ledger::open(files.clone());
+    let selected = |book: Book, span: &Span| {
+        let mut cells = book.cells;
+        cells.retain(|(stamp, _), _| match stamp {
+            Stamp::Day(at) => span.days.contains(at),
+            Stamp::Quarter(at) => span.quarters.contains(at),
+        });
+        cells
+    };
+    let check = |ledger: &Ledger<Memory>, day: u32| {
+        let today = day * 96..(day + 1) * 96;
+        let month = (day - 40) * 96..(day - 30) * 96;
+        for (span, most) in [
+            // Today's page, and one that is not merged yet.
+            (Span { quarters: today.clone(), days: 0..0 }, 2),
+            (Span { quarters: (day - 5) * 96..(day - 3) * 96, days: 0..0 }, 2),
+            (Span { quarters: 0..0, days: month.clone() }, 11),
+            (Span { quarters: today, days: month }, 12),
+            (Span::default(), 0),
+            (Span::ALL, PAGES),
+        ] {
+            let mut found = Book::default();
+            let before = files.0.borrow().reads;
+            ledger.read(&span, |stamp, key, sums| found.add(stamp, key, sums)).unwrap();
+            let reads = files.0.borrow().reads - before;
+            assert!(reads <= most, "{reads} pages for {span:?}");
+            assert_eq!(selected(found, &span), selected(all(ledger), &span), "{span:?}");
+        }
+    };
+    for day in DAY..DAY + 80 {
+        for quarter in [0, 40, 95] {
+            // The first write of a day still has growth of the day before.
+            let mut grown = book(day * 96 + quarter, &[(device(1), [1, 2, 3])]);
+            grown.merge(book(day * 96 + quarter - 1, &[(device(2), [4, 5, 6])]));
+            ledger.write(&grown, day * 96 + quarter, &utc).unwrap();
+            if day % 20 == 0 {
+                check(&ledger, day);
+                check(&Ledger::open(files.copy()), day);
+            }
+        }
+    }
+}
