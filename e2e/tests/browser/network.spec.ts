@@ -205,6 +205,126 @@ test('IPTV reaches the port of the box only, and its removal restores the port',
   await lab.verb('television_off');
 });
 
+// Stand-ins: like its init script, https-dns-proxy's enters the proxies as dnsmasq's servers and
+// starts them with words of a command line; two DNS servers answer in place of the programs.
+const ENCRYPTED = `
+cat >/etc/config/dhcp <<'END'
+config dnsmasq
+	option domain 'lan'
+
+config dhcp 'lan'
+	option interface 'lan'
+END
+cat >/etc/config/https-dns-proxy <<'END'
+config main 'config'
+	option dnsmasq_config_update '*'
+
+config https-dns-proxy
+	option bootstrap_dns '1.1.1.1,1.0.0.1'
+	option resolver_url 'https://cloudflare-dns.com/dns-query'
+	option listen_port '5053'
+END
+cat >/etc/config/stubby <<'END'
+config stubby 'global'
+	list listen_address '127.0.0.1@5453'
+
+config resolver
+	option address '1.1.1.1'
+	option tls_auth_name 'one.one.one.one'
+END
+cat >/etc/init.d/https-dns-proxy <<'END'
+#!/bin/sh /etc/rc.common
+proxy() {
+	config_get url "$1" resolver_url
+	config_get addresses "$1" bootstrap_dns
+	config_get port "$1" listen_port
+	set -- -r $url -b $addresses
+	[ $# = 4 ] && [ "$url" != "\${url#https://}" ] || return 0
+	echo "$*" >>/run/e2e/doh
+	grep -q "'127.0.0.1#$port'" /etc/config/dhcp && return
+	sed -i "/^config dnsmasq/a\\	list server '127.0.0.1#$port'\\n	option noresolv '1'" /etc/config/dhcp
+	/etc/init.d/dnsmasq restart
+}
+start_service() {
+	rm -f /run/e2e/doh
+	config_load https-dns-proxy
+	config_foreach proxy https-dns-proxy
+}
+reload_service() { start; }
+service_triggers() { procd_add_reload_trigger https-dns-proxy; }
+END
+chmod +x /etc/init.d/https-dns-proxy
+/etc/init.d/https-dns-proxy start
+for port in 5053 5453; do
+	dnsmasq -C /dev/null -p $port --no-resolv --no-hosts --listen-address=127.0.0.1 --bind-interfaces \
+		--address=/doh.example/192.0.2.\${port%53} --pid-file=/run/e2e/doh.$port
+done`;
+const PLAIN = `for port in 5053 5453; do kill $(cat /run/e2e/doh.$port); done
+rm -f /etc/config/stubby /etc/config/https-dns-proxy /etc/init.d/https-dns-proxy \
+	/run/triggers/https-dns-proxy`;
+
+test('a resolver is chosen for the packages of encrypted DNS, and undo restores the files', async ({
+  page,
+  router,
+  lab,
+}) => {
+  await openSetup(page, 'network');
+  const panel = page.getByRole('region', { name: 'DNS', exact: true });
+  await router.run(`mkdir -p /run/e2e; ${ENCRYPTED}`);
+  try {
+    // rpcd moves a list that it replaces to the end of its section.
+    const files = () =>
+      router.run("cd /etc/config; sed '/^$/d' dhcp https-dns-proxy stubby | sort");
+    const answer = () => lab.verb('h10', 'busybox nslookup doh.example 10.10.10.1 || true');
+    const before = await files();
+    await page.reload();
+    const https = panel.getByLabel('DNS over HTTPS by 127.0.0.1#5053');
+    await expect(https).toHaveValue('Cloudflare');
+    await expect(panel.getByText('dnsmasq is configured to ask it.')).toBeVisible();
+    const url = panel.getByLabel('URL', { exact: true });
+    await url.fill('http://dns.example/');
+    await page.getByRole('button', { name: 'Review and apply' }).click();
+    await expect(url).toHaveAttribute('aria-invalid', 'true');
+    await https.selectOption('Quad9');
+    expect(await violations(page)).toEqual([]);
+    await openReview(page);
+    await apply(page);
+    await waitConfirmed(page);
+    await expect
+      .poll(() => router.run('cat /run/e2e/doh'))
+      .toBe(
+        '-r https://dns.quad9.net/dns-query -b 9.9.9.9,149.112.112.112,2620:fe::fe,2620:fe::9\n',
+      );
+    expect(await answer()).toContain('192.0.2.50');
+
+    await page.getByRole('button', { name: 'Dismiss' }).click();
+    await panel.getByLabel('DNS over TLS by stubby').selectOption('Quad9');
+    await panel.getByLabel('Ask only stubby').check();
+    await openReview(page);
+    await apply(page);
+    await waitConfirmed(page);
+    await expect.poll(answer).toContain('192.0.2.54');
+    expect(await router.run('cat /etc/config/stubby')).toMatch(
+      /'9\.9\.9\.9'[^]*'dns\.quad9\.net'[^]*'2620:fe::9'/,
+    );
+
+    // The second one is below the undo of the last one.
+    for (const at of [0, 2]) {
+      await page.getByRole('button', { name: 'Dismiss' }).click();
+      await page.goto('#/system');
+      const last = page.locator('details[data-change]').nth(at);
+      await last.locator('> summary').click();
+      await last.getByRole('button', { name: 'Undo this change' }).click();
+      await openReview(page);
+      await apply(page);
+      await waitConfirmed(page);
+    }
+    expect(await files()).toBe(before);
+  } finally {
+    await router.run(PLAIN);
+  }
+});
+
 test('a viewer sees the matrix without controls', async ({ page }) => {
   await openSetup(page, 'network', 'viewer');
   await expect(cell(page, 'lan1', 10)).toHaveCount(0);

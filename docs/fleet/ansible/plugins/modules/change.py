@@ -54,7 +54,8 @@ options:
         type: str
         required: true
         choices:
-          [dhcp, fastpath, firewall, igmpproxy, mwan3, network, rpcd, sqm, suricata, system, wireless]
+          [dhcp, fastpath, firewall, https-dns-proxy, igmpproxy, mwan3, network, rpcd, sqm, stubby,
+           suricata, system, wireless]
       type:
         description: Type of the section.
         type: str
@@ -181,11 +182,13 @@ CONFIGS = [
     "dhcp",
     "fastpath",
     "firewall",
+    "https-dns-proxy",
     "igmpproxy",
     "mwan3",
     "network",
     "rpcd",
     "sqm",
+    "stubby",
     "suricata",
     "system",
     "wireless",

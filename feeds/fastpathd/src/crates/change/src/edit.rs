@@ -11,8 +11,8 @@ use ::uci::{Options, Package, Setting};
 
 #[rustfmt::skip]
 pub const CONFIGS: &[&str] = &[
-    "dhcp", "fastpath", "firewall", "igmpproxy", "mwan3", "network", "rpcd", "sqm", "suricata",
-    "system", "wireless",
+    "dhcp", "fastpath", "firewall", "https-dns-proxy", "igmpproxy", "mwan3", "network", "rpcd",
+    "sqm", "stubby", "suricata", "system", "wireless",
 ];
 pub(crate) const MAX_EDITS: usize = 512;
 /// Maximum number of options in an edit, entries in a list, and sections in an order.

@@ -59,6 +59,22 @@ config rule 'default_rule_v4'
     option use_policy 'balanced'
 ",
     ),
+    (
+        "https-dns-proxy",
+        "
+config https-dns-proxy 'one'
+    option bootstrap_dns '1.1.1.1,1.0.0.1'
+    option resolver_url 'https://cloudflare-dns.com/dns-query'
+",
+    ),
+    (
+        "stubby",
+        "
+config resolver 'one'
+    option address '1.1.1.1'
+    option tls_auth_name 'one.one.one.one'
+",
+    ),
 ];
 
 /// Returns the edit of a section, or one that adds a named or an anonymous section.
@@ -109,6 +125,16 @@ fn network_edits() -> Vec<Value> {
             add("mwan3", ["member", "wan2_m2"], json!({"interface": "wan2", "metric": "2"})),
             add("mwan3", ["policy", "failover"], json!({"use_member": ["wan_m1", "wan2_m2"]})),
             set("mwan3", "default_rule_v4", json!({"use_policy": "failover"})),
+        ]),
+        json!([set(
+            "https-dns-proxy",
+            "one",
+            json!({"resolver_url": "https://dns.quad9.net/dns-query", "bootstrap_dns": null}),
+        )]),
+        json!([
+            set("stubby", "one", json!({"address": "9.9.9.9", "tls_auth_name": "dns.quad9.net"})),
+            new("stubby", "resolver", json!({"address": "2620:fe::fe"})),
+            set("dhcp", "dns", json!({"server": ["127.0.0.1#5453"], "noresolv": "1"})),
         ]),
     ]
 }

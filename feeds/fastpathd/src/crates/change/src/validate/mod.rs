@@ -14,6 +14,7 @@ mod interface;
 mod lines;
 mod messages;
 mod network;
+mod resolvers;
 mod system;
 mod wireless;
 
@@ -101,7 +102,7 @@ fn examine(packages: &Packages, validators: &Validators) -> Vec<Problem> {
             common::values(&mut report, section);
         }
     }
-    let judges: [Judge; 9] = [
+    let judges: [Judge; 11] = [
         ("network", network::judge),
         ("network", interface::judge),
         ("firewall", firewall::judge),
@@ -111,6 +112,8 @@ fn examine(packages: &Packages, validators: &Validators) -> Vec<Problem> {
         ("wireless", wireless::judge),
         ("mwan3", lines::judge_mwan3),
         ("igmpproxy", lines::judge_igmpproxy),
+        ("https-dns-proxy", resolvers::judge_https),
+        ("stubby", resolvers::judge_stubby),
     ];
     for (config, judge) in judges {
         if packages.contains_key(config) {

@@ -406,6 +406,7 @@ fn reports_leases_with_the_same_address_or_mac() {
 
 mod firewall;
 mod lines;
+mod resolvers;
 
 mod generated {
     use proptest::prelude::*;
