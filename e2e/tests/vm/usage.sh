@@ -27,10 +27,22 @@ test_bytes_survive_a_killed_daemon() {
         '["start",true]'
 }
 
+# Seconds between two writes, and the most bytes per second of h10's download.
+INTERVAL=3
+MOST=350000
+
+# seconds: prints the recorded seconds. stored_seconds: without those of the running daemon.
+seconds() { said '[.rows[][1]] | add // 0' usage --days 3650; }
+stored_seconds() {
+    local running
+    running=$(said '(.now_ms - .started_ms) / 1000 | floor' status)
+    echo $(($(seconds) - running))
+}
+
 # cuts NUMBER: cuts the power at random moments under load.
 cuts() {
-    local number before rows
-    recording 1
+    local number before rows now lost
+    recording $INTERVAL
     soon 20 storage_is on
     for ((number = 1; number <= $1; number++)); do
         load
@@ -40,13 +52,18 @@ cuts() {
         saved
         rows=$(gw fastpathctl usage --days 3650 --json | jq -c '[.rows[][0]]')
         # @sleep: the moment of the cut
-        sleep "$((RANDOM % 2)).$((RANDOM % 1000))"
+        sleep "$((RANDOM % INTERVAL)).$((RANDOM % 1000))"
+        now=("$(total h10)" "$(seconds)")
         cycle_power || exit
         soon 30 storage_is on
+        lost=($((now[0] - $(total h10))) $((now[1] - $(stored_seconds))))
+        # A second for the write, and one because seconds are counted at their end.
+        between "bytes that cut $number lost" "${lost[0]}" 0 $((MOST * (INTERVAL + 2)))
+        between "seconds that cut $number lost" "${lost[1]}" -1 $((INTERVAL + 2))
         recorded "$before" 1000000000000
         same "missing days after cut $number" \
             "$(said "$rows - [.rows[][0]] | @json" usage --days 3650)" "[]"
-        note "cut $number: $before bytes before, $(total h10) after; $(gw cat \
+        note "cut $number: ${now[0]} bytes before, ${lost[0]} and ${lost[1]} s lost; $(gw cat \
             '/var/log/fastpathd.*' | grep -c 'invalid bytes') pages had a torn end"
     done
     good_state
