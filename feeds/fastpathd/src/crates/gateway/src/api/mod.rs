@@ -31,7 +31,6 @@ pub(crate) struct Subsystems<'a> {
     pub(crate) rules: &'a rules::Updates,
     pub(crate) cpu: &'a cpu::State,
     pub(crate) doctor: &'a doctor::State,
-    pub(crate) devices: &'a devices::State,
 }
 
 impl Subsystems<'_> {

@@ -130,7 +130,6 @@ impl Core {
             rules: &self.rules,
             cpu: &self.cpu,
             doctor: &self.doctor,
-            devices: &self.devices,
         }
     }
 
