@@ -209,7 +209,8 @@ impl Daemon {
             self.requests.reading_begins();
         }
         let file = self.io.paths.config.clone();
-        self.io.with_bus(|bus, events| run::configuration::read(bus, file, events));
+        let is_first = self.core.configuration().settings().is_none();
+        self.io.with_bus(|bus, events| run::configuration::read(bus, file, is_first, events));
     }
 
     fn second(&mut self) {

@@ -14,52 +14,58 @@ use tokio::sync::mpsc::Sender;
 use crate::bus::connection;
 use crate::run::network::read_interfaces;
 
+type Read = fn(Value) -> AnyEvent;
+
+/// Packages of other programs, and the events of their values.
+const OTHERS: [(&str, Read); 4] = [
+    ("firewall", |values| AnyEvent::Network(network::Event::Firewall(values))),
+    ("sqm", |values| AnyEvent::Latency(latency::Event::Sqm(values))),
+    ("dhcp", |values| AnyEvent::Network(network::Event::Reservations(values))),
+    ("network", |values| AnyEvent::Network(network::Event::Lines(values))),
+];
+
 /// Reads the configuration over ubus. `file` is parsed to find the problem if rpcd cannot read it.
-pub(crate) async fn read(bus: ubus::Handle, file: PathBuf, events: Sender<AnyEvent>) {
+/// The first reading begins with the packages that limit what may be offloaded. Later ones begin with
+/// ours, so that a pause does not wait for the others: rpcd starts a process for each.
+pub(crate) async fn read(
+    bus: ubus::Handle,
+    file: PathBuf,
+    is_first: bool,
+    events: Sender<AnyEvent>,
+) {
     if !connection::has_config(&bus).await {
         let why = "fastpath.config is not on ubus yet".to_owned();
         let _ = events.send(AnyEvent::Configuration(Event::NotYet(why))).await;
         return;
     }
-    match connection::package(&bus, "firewall").await {
-        Ok(values) => {
-            let event = network::Event::Firewall(values.unwrap_or_default());
-            let _ = events.send(AnyEvent::Network(event)).await;
-        }
-        Err(error) => log::warn!("reading the firewall's configuration: {}", chain(&error)),
+    if !is_first {
+        read_own(&bus, &file, &events).await;
     }
-    match connection::package(&bus, "sqm").await {
-        Ok(values) => {
-            let event = latency::Event::Sqm(values.unwrap_or_default());
-            let _ = events.send(AnyEvent::Latency(event)).await;
+    for (package, event) in OTHERS {
+        match connection::package(&bus, package).await {
+            Ok(values) => {
+                let _ = events.send(event(values.unwrap_or_default())).await;
+            }
+            Err(error) => log::warn!("reading the configuration of {package}: {}", chain(&error)),
         }
-        Err(error) => log::warn!("reading the configuration of SQM: {}", chain(&error)),
     }
-    match connection::package(&bus, "dhcp").await {
-        Ok(values) => {
-            let event = network::Event::Reservations(values.unwrap_or_default());
-            let _ = events.send(AnyEvent::Network(event)).await;
-        }
-        Err(error) => log::warn!("reading the static leases: {}", chain(&error)),
+    if is_first {
+        read_own(&bus, &file, &events).await;
     }
-    match connection::package(&bus, "network").await {
-        Ok(values) => {
-            let event = network::Event::Lines(values.unwrap_or_default());
-            let _ = events.send(AnyEvent::Network(event)).await;
-        }
-        Err(error) => log::warn!("reading the network's configuration: {}", chain(&error)),
-    }
-    let event = match connection::package(&bus, "fastpath").await {
+    read_interfaces(bus, events).await;
+}
+
+async fn read_own(bus: &ubus::Handle, file: &Path, events: &Sender<AnyEvent>) {
+    let event = match connection::package(bus, "fastpath").await {
         Ok(Some(values)) => Event::Read(values),
         Ok(None) => {
             log::warn!("there is no /etc/config/fastpath: using the defaults");
             Event::Read(Value::Object(Map::new()))
         }
         // rpcd reports a failure without its cause, so parse the file.
-        Err(error) => Event::Unreadable(values(&file).err().unwrap_or_else(|| chain(&error))),
+        Err(error) => Event::Unreadable(values(file).err().unwrap_or_else(|| chain(&error))),
     };
     let _ = events.send(AnyEvent::Configuration(event)).await;
-    read_interfaces(bus, events).await;
 }
 
 pub(crate) fn read_file(path: &Path) -> Event {
