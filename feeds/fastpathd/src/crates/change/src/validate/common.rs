@@ -17,6 +17,21 @@ pub(super) fn values(report: &mut Report<'_>, section: &Section) {
     }
 }
 
+/// Packages whose init scripts put values unquoted into command lines and files.
+pub(super) const UNQUOTED: [&str; 4] = ["https-dns-proxy", "igmpproxy", "mwan3", "stubby"];
+
+/// Reports values that are more than a word. Options with a check of their own are left out.
+pub(super) fn unquoted(report: &mut Report<'_>, section: &Section) {
+    let is_allowed = |c: u8| c.is_ascii_alphanumeric() || b"._:/,@%+=-".contains(&c);
+    let is_word = |text: &String| !text.starts_with('-') && text.bytes().all(is_allowed);
+    for (option, setting) in &section.options {
+        let own = ["bootstrap_dns", "resolver_url"].contains(&&**option);
+        if let Some(bad) = setting.texts().iter().find(|text| !own && !is_word(text)) {
+            report.wrong(section, option, bad, "one word of letters, digits and ._:/,@%+=-");
+        }
+    }
+}
+
 /// Parses an address such as `10.0.0.1`, with an optional prefix length.
 pub(super) fn v4(text: &str) -> Option<(Ipv4Addr, Option<u8>)> {
     let (address, prefix) = split(text, 32)?;

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! Refuses sections and options that make the firewall read a new file: `include`, `helper`,
 //! `loadfile`, and values that are paths. fw4 and nft read files as root and quote invalid lines,
-//! which would reveal their content.
+//! which would reveal their content. Refuses paths for resolvers and mwan3, too, which run as root.
 
 use plugin::Map;
 
+use super::common::UNQUOTED;
 use crate::draft::Draft;
 use crate::problem::Problem;
 use ::uci::{Package, Section, Setting};
@@ -14,15 +15,17 @@ const KINDS: &[&str] = &["include", "helper"];
 /// Option with a file name, in any section.
 const FILE_OPTION: &str = "loadfile";
 
-/// Returns the sections that make the firewall read a new file.
+/// Returns the sections that make a service read or write a new file.
 pub(super) fn judge(draft: &Draft) -> Vec<Problem> {
-    let Some(after) = draft.after.get("firewall") else { return Vec::new() };
     let none = Package::default();
-    let before = draft.before.get("firewall").unwrap_or(&none);
     let mut problems = Vec::new();
-    for section in &after.sections {
-        if let Some(option) = named(section, before) {
-            problems.push(problem(after, section, &option));
+    for config in UNQUOTED.into_iter().chain(["firewall"]) {
+        let Some(after) = draft.after.get(config) else { continue };
+        let before = draft.before.get(config).unwrap_or(&none);
+        for section in &after.sections {
+            if let Some(option) = named(section, before) {
+                problems.push(problem(config, after, section, &option));
+            }
         }
     }
     problems
@@ -47,16 +50,16 @@ fn names_a_file(option: &str, setting: &Setting) -> bool {
     option == FILE_OPTION || (option != "name" && setting.texts().iter().any(path))
 }
 
-fn problem(package: &Package, section: &Section, option: &str) -> Problem {
+fn problem(config: &str, package: &Package, section: &Section, option: &str) -> Problem {
     let label = crate::diff::label(package, section);
     let of = if option.is_empty() { String::new() } else { format!(", option '{option}'") };
     let text = format!(
-        "firewall, section '{}'{of}: the firewall would read a file; change this on the \
-         router itself",
+        "{config}, section '{}'{of}: the service would use a file; change this on the router \
+         itself",
         label.escape_debug()
     );
     Problem {
-        config: "firewall".to_owned(),
+        config: config.to_owned(),
         section: section.name.clone(),
         option: option.to_owned(),
         code: "reads-file",

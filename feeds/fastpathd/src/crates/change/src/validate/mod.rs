@@ -100,6 +100,9 @@ fn examine(packages: &Packages, validators: &Validators) -> Vec<Problem> {
         report.config = config;
         for section in &package.sections {
             common::values(&mut report, section);
+            if common::UNQUOTED.contains(&&**config) {
+                common::unquoted(&mut report, section);
+            }
         }
     }
     let judges: [Judge; 11] = [

@@ -24,7 +24,7 @@ fn values_of_encrypted_resolvers_are_not_words_of_a_command_line() {
         all.extend(packages(&[("https-dns-proxy", HTTPS), ("stubby", STUBBY)]));
         let draft = Draft::new(all, &edits(json!([set(config, "one", values)]))).unwrap();
         let problems = problems(&draft, &validators()).into_iter();
-        problems.map(|of| (of.option, of.code)).collect::<Vec<_>>()
+        problems.map(|of| (of.option, of.code)).collect::<BTreeSet<_>>()
     };
     for (config, option, good, bad) in [
         (
@@ -67,11 +67,42 @@ fn values_of_encrypted_resolvers_are_not_words_of_a_command_line() {
         ("stubby", "tls_port", ["853", "443"], ["0", "65536", "x", "-853", "8 5", "0x1"]),
     ] {
         for value in good {
-            assert_eq!(found(config, json!({option: value})), [], "{value}");
+            assert!(found(config, json!({option: value})).is_empty(), "{value}");
         }
         for value in bad {
-            let expected = [(option.to_owned(), "value")];
+            let expected = BTreeSet::from([(option.to_owned(), "value")]);
             assert_eq!(found(config, json!({option: value})), expected, "{value}");
+        }
+    }
+}
+
+#[test]
+fn values_in_scripts_of_other_packages_are_single_words_and_no_files() {
+    let mwan3 = "config interface 'one'\n\toption enabled '1'\n";
+    let igmpproxy = "config phyint 'one'\n\toption direction 'upstream'\n";
+    let all = [("https-dns-proxy", HTTPS), ("stubby", STUBBY), ("mwan3", mwan3)];
+    let found = |config: &str, value: &Value| {
+        let mut packages_ = router();
+        packages_.extend(packages(&all));
+        packages_.extend(packages(&[("igmpproxy", igmpproxy)]));
+        let edits = edits(json!([set(config, "one", json!({"other": value}))]));
+        let draft = Draft::new(packages_, &edits).unwrap();
+        let problems = problems(&draft, &validators()).into_iter();
+        problems.filter(|of| of.option == "other").map(|of| of.code).collect::<BTreeSet<_>>()
+    };
+    for config in ["https-dns-proxy", "stubby", "mwan3", "igmpproxy"] {
+        for good in [json!("nobody"), json!("EECDH+AESGCM"), json!(["10.0.0.0/8", "a_b-c=1"])] {
+            assert!(found(config, &good).is_empty(), "{config} {good}");
+        }
+        for bad in ["-l", "a b", "a;id", "$(id)", "`id`", "a\"b", "a'b", "*", "a|b", "ä", "a\\b"] {
+            for value in [json!(bad), json!(["good", bad])] {
+                assert!(found(config, &value).contains("value"), "{config} {value}");
+            }
+        }
+        for file in ["/etc/shadow", "../x", "~root/x"] {
+            for value in [json!(file), json!(["good", file])] {
+                assert!(found(config, &value).contains("reads-file"), "{config} {value}");
+            }
         }
     }
 }
