@@ -11,7 +11,8 @@ SRC=$TOP/feeds/fastpathd/src
 # LLVM outlines repeated instructions by default only on ARM. ICF merges equal functions, which the
 # linker of Rust 1.90 supports. --remap-path-prefix removes the registry's folder from messages.
 CRATES=${CARGO_HOME:-$HOME/.cargo}/registry/src
-SHARED="-C llvm-args=-enable-machine-outliner=always -C llvm-args=-machine-outliner-reruns=4"
+SHARED="-C llvm-args=-enable-machine-outliner=always -C llvm-args=-machine-outliner-reruns=4 \
+--cfg sha2_backend_soft=\"compact\""
 export CARGO_TARGET_X86_64_UNKNOWN_LINUX_GNU_RUSTFLAGS="$SHARED -C link-arg=-Wl,--icf=all \
 --remap-path-prefix=$CRATES="
 # shellcheck source=e2e/scripts/steps.sh

@@ -8,6 +8,8 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::path::Path;
 use std::process::Command;
 
+use config::sort::Collect;
+
 use config::exposure::listens;
 use plugin::Map;
 use plugin::process::{self, Limits};
@@ -84,7 +86,7 @@ fn ports(read: impl Fn(&str) -> Option<Vec<u8>>) -> BTreeSet<u16> {
         let package = read(name).and_then(|text| ::uci::parse(&text).ok());
         ports.extend(package.iter().flat_map(|package| listens(name, package)));
     }
-    if ports.is_empty() { WEB_PORTS.iter().copied().collect() } else { ports }
+    if ports.is_empty() { WEB_PORTS.iter().copied().into_set() } else { ports }
 }
 
 /// Parses a line of `/proc/net/tcp` or `tcp6`. `None` if the line is not a connection of another

@@ -122,7 +122,7 @@ fn wan_interfaces(draft: &Draft, services: &BTreeSet<u16>) -> [BTreeSet<String>;
         wans.contains(&wan.name) && (is_gone(wan) || !exposure::has_own_device(wan))
     };
     let devices: BTreeSet<&str> =
-        before.of("interface").filter(with_device).filter_map(|of| of.text("device")).collect();
+        before.of("interface").filter(with_device).filter_map(|of| of.text("device")).into_set();
     let on_it = |of: &&Section| {
         let device = of.text("device").unwrap_or_default();
         let ports = after.of("device").filter(|of| of.text("name") == Some(device));

@@ -103,11 +103,12 @@ impl Store {
 
     /// Returns the contents of configuration files. Missing files are empty.
     pub(crate) fn texts(&self, configs: &[&str]) -> Result<BTreeMap<String, FileText>, StoreError> {
-        let text = |config: &&str| {
+        let mut texts = BTreeMap::new();
+        for config in configs {
             let text = self.config(config)?.unwrap_or_default();
-            Ok(((*config).to_owned(), FileText(text)))
-        };
-        configs.iter().map(text).collect()
+            texts.insert((*config).to_owned(), FileText(text));
+        }
+        Ok(texts)
     }
 
     pub(crate) fn system(&self) -> Result<Option<String>, StoreError> {

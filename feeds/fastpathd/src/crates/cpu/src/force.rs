@@ -9,6 +9,8 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::time::Duration;
 
+use config::sort::Collect;
+
 use crate::machine::{Knob, Machine};
 use crate::plan::CpuPlan;
 use crate::set::CpuSet;
@@ -136,7 +138,7 @@ impl Attempts {
 fn reasons(refusals: &str) -> BTreeMap<&str, &str> {
     let lines: Vec<&str> = refusals.lines().collect();
     let pairs = lines.windows(2).filter(|pair| pair[1].starts_with('/'));
-    pairs.filter_map(|pair| Some((pair[1], pair[0].rsplit_once(": ")?.1))).collect()
+    pairs.filter_map(|pair| Some((pair[1], pair[0].rsplit_once(": ")?.1))).into_map()
 }
 
 #[cfg(test)]

@@ -4,6 +4,8 @@
 
 use std::collections::BTreeMap;
 
+use config::sort::Collect;
+
 use crate::machine::Serves;
 
 /// Returns names by interrupt number. The kernel separates the first name by two spaces and further
@@ -15,7 +17,7 @@ pub(crate) fn names(text: &str) -> BTreeMap<u32, String> {
         let (_, name) = rest.trim_end().rsplit_once("  ")?;
         Some((number, name.trim().to_owned()))
     };
-    text.lines().filter_map(line).collect()
+    text.lines().filter_map(line).into_map()
 }
 
 /// Returns whether the interrupt `name` belongs to `owner`: `eth0` owns `eth0` and `eth0-rx-1`,

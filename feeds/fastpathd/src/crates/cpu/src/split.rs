@@ -150,7 +150,7 @@ fn units(machine: &Machine, cpus: &CpuSet) -> Vec<Unit> {
 fn device_nodes(machine: &Machine, units: &[Unit]) -> BTreeSet<u32> {
     let with_core: BTreeSet<u32> = units.iter().filter_map(|unit| unit.node).into_set();
     let with_device = machine.devices.iter().filter_map(|device| device.node);
-    with_device.filter(|node| with_core.contains(node)).collect()
+    with_device.filter(|node| with_core.contains(node)).into_set()
 }
 
 /// Returns the groups to divide separately, and the cores that only inspect.

@@ -107,7 +107,7 @@ impl InForce {
     /// Returns the devices of the ingress chains. The kernel removes missing devices from them.
     pub(crate) fn guarded(&self) -> BTreeSet<&str> {
         let devices = self.own.iter().map(|(device, _)| device);
-        devices.filter(|device| self.devices.contains(*device)).map(String::as_str).collect()
+        devices.filter(|device| self.devices.contains(*device)).map(String::as_str).into_set()
     }
 
     /// Returns a difference other than in devices and gates, which needs a new table.

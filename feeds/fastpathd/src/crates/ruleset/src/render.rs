@@ -180,7 +180,7 @@ pub(crate) fn own(plan: &Plan) -> BTreeSet<(String, String)> {
     let each = |(device, own): (&str, &BTreeSet<String>)| {
         own.iter().map(|mac| (device.to_owned(), mac.clone())).collect::<Vec<_>>()
     };
-    plan.guarded().flat_map(each).collect()
+    plan.guarded().flat_map(each).into_set()
 }
 
 fn own_set(plan: &Plan) -> String {

@@ -19,6 +19,16 @@ use crate::value_type::{
 };
 use crate::{DecodeError, EncodeError, Map, serializer};
 
+/// A table with one field: its name and its value.
+#[derive(Clone, Copy, Debug)]
+pub struct Field<'a, T>(pub &'a str, pub T);
+
+impl<T: Serialize> Serialize for Field<'_, T> {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map([(self.0, &self.1)])
+    }
+}
+
 /// A table in blobmsg form. May be malformed, because a broker forwards it without decoding.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Blobmsg(Vec<u8>);

@@ -39,14 +39,26 @@ impl Handle {
 
     /// Calls `method` of the object at `path`. `args` is a map or a struct. An answer without data
     /// is an empty map. `timeout` covers look-up and call.
-    pub async fn call<T: Serialize + ?Sized>(
+    pub fn call<'a, T: Serialize + ?Sized>(
+        &'a self,
+        path: &'a str,
+        method: &'a str,
+        args: &T,
+        timeout: Duration,
+    ) -> impl Future<Output = Result<Map, CallError>> + use<'a, T> {
+        // Encode first: a future per type of arguments would take kilobytes of code.
+        self.call_encoded(path, method, Blobmsg::encode(args), timeout)
+    }
+
+    async fn call_encoded(
         &self,
         path: &str,
         method: &str,
-        args: &T,
+        args: Result<Blobmsg, EncodeError>,
         timeout: Duration,
     ) -> Result<Map, CallError> {
         let request = Request { name: format!("call {path} {method}"), handle: self };
+        let args = args.map_err(|source| request.unsendable(source))?;
         request.within(timeout, request.call(path, method, args)).await
     }
 
@@ -120,7 +132,8 @@ impl Handle {
         let mut args = Map::new();
         args.insert("id".to_owned(), id.into());
         args.insert("data".to_owned(), data.clone().into());
-        request.within(UBUSD_TIMEOUT, request.invoke(EVENT_OBJECT, "send", &args)).await?;
+        let args = request.encode(&args)?;
+        request.within(UBUSD_TIMEOUT, request.invoke(EVENT_OBJECT, "send", args)).await?;
         Ok(())
     }
 }
@@ -142,12 +155,7 @@ impl Request<'_> {
         }
     }
 
-    async fn call<T: Serialize + ?Sized>(
-        &self,
-        path: &str,
-        method: &str,
-        args: &T,
-    ) -> Result<Map, CallError> {
+    async fn call(&self, path: &str, method: &str, args: Blobmsg) -> Result<Map, CallError> {
         let id = self.find(path).await?;
         self.invoke(id, method, args).await
     }
@@ -166,7 +174,7 @@ impl Request<'_> {
         // ubusd reads an object id as int32, so reinterpret the unsigned id.
         args.insert("object".to_owned(), ours.cast_signed().into());
         args.insert("pattern".to_owned(), pattern.into());
-        self.invoke(EVENT_OBJECT, "register", &args).await?;
+        self.invoke(EVENT_OBJECT, "register", self.encode(&args)?).await?;
         Ok(())
     }
 
@@ -200,16 +208,11 @@ impl Request<'_> {
         id.ok_or_else(|| self.unreadable(DecodeError::Missing { what: "an object id" }))
     }
 
-    async fn invoke<T: Serialize + ?Sized>(
-        &self,
-        id: u32,
-        method: &str,
-        args: &T,
-    ) -> Result<Map, CallError> {
+    async fn invoke(&self, id: u32, method: &str, args: Blobmsg) -> Result<Map, CallError> {
         let attributes = vec![
             Attribute::ObjectId(id),
             Attribute::Method(method.to_owned()),
-            Attribute::Data(self.encode(args)?),
+            Attribute::Data(args),
         ];
         let query = Query { kind: Kind::Invoke, peer: id, attributes, role: None };
         let answer = self.ask(query).await?;
@@ -232,7 +235,7 @@ impl Request<'_> {
         if status == Status::Ok { Ok(data) } else { Err(self.refused(status)) }
     }
 
-    fn encode<T: Serialize + ?Sized>(&self, args: &T) -> Result<Blobmsg, CallError> {
+    fn encode(&self, args: &Map) -> Result<Blobmsg, CallError> {
         Blobmsg::encode(args).map_err(|source| self.unsendable(source))
     }
 

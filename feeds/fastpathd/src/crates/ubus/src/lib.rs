@@ -59,7 +59,7 @@ mod status;
 mod value_type;
 mod weight;
 
-pub use blobmsg::Blobmsg;
+pub use blobmsg::{Blobmsg, Field};
 pub use connection::{Connection, Incoming, Reply, Request};
 pub use error::{CallError, ConnectError, ConnectionError, DecodeError, EncodeError};
 pub use frame::{Attribute, Decoder, Frame, Kind, MAX_MESSAGE};

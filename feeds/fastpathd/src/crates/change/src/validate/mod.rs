@@ -20,6 +20,8 @@ mod wireless;
 
 use std::collections::BTreeSet;
 
+use config::sort::Collect;
+
 use config::Fault;
 use plugin::Map;
 use serde_json::Value;
@@ -78,7 +80,7 @@ pub(crate) fn problems(draft: &Draft, validators: &Validators) -> Vec<Problem> {
 /// Returns the firewall sections with problems. fw4 skips most of them.
 pub(crate) fn faulty_sections(packages: &Packages) -> BTreeSet<String> {
     let problems = examine(packages, &Validators::default()).into_iter();
-    problems.filter(|of| of.config == "firewall").map(|problem| problem.section).collect()
+    problems.filter(|of| of.config == "firewall").map(|problem| problem.section).into_set()
 }
 
 /// Returns the name of a problem's section after the draft.

@@ -3,7 +3,6 @@
 //! procd and `fastpath.doctor`.
 
 use std::cell::Cell;
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -12,7 +11,7 @@ use gateway::sys::error::chain;
 use serde::Serialize;
 use serde_json::Value;
 use tokio::sync::mpsc::Sender;
-use ubus::{CallError, Connection, Handle, Incoming, Map, Object, Reply};
+use ubus::{CallError, Connection, Field, Handle, Incoming, Map, Object, Reply};
 
 use crate::bus::Event;
 use crate::bus::repeat::read_again;
@@ -111,8 +110,8 @@ pub(crate) async fn has_config(handle: &Handle) -> bool {
 
 /// Returns the `values` of a UCI package. `None` if the package does not exist.
 pub(crate) async fn package(handle: &Handle, name: &str) -> Result<Option<Value>, ConfigError> {
-    let args = BTreeMap::from([("config", name)]);
-    let mut answer = read_again(|| handle.call(CONFIG, "get", &args, TIMEOUT)).await?;
+    let get = || handle.call(CONFIG, "get", &Field("config", name), TIMEOUT);
+    let mut answer = read_again(get).await?;
     match answer.get("error").map(|error| error["text"].as_str().unwrap_or_default()) {
         None => Ok(answer.remove("values")),
         Some(why) => Err(ConfigError::Refused(why.to_owned())),
@@ -126,14 +125,12 @@ pub(crate) async fn interfaces(handle: &Handle) -> Result<Value, CallError> {
 
 /// Returns the services in umdns' cache. `None` if it is not on ubus.
 pub(crate) async fn services(handle: &Handle) -> Option<Value> {
-    let args = BTreeMap::from([("array", true)]);
-    handle.call("umdns", "browse", &args, TIMEOUT).await.ok().map(Value::Object)
+    handle.call("umdns", "browse", &Field("array", true), TIMEOUT).await.ok().map(Value::Object)
 }
 
 /// Switches these SSIDs off, and others that were switched off on.
 pub(crate) async fn switch_ssids(handle: &Handle, off: Vec<String>) -> Result<(), String> {
-    let args = BTreeMap::from([("off", off)]);
-    let answer = handle.call("fastpath.device", "ssids", &args, TIMEOUT).await;
+    let answer = handle.call("fastpath.device", "ssids", &Field("off", off), TIMEOUT).await;
     match answer.map_err(|error| chain(&error))?.get("error") {
         None => Ok(()),
         Some(error) => Err(error["text"].as_str().unwrap_or_default().to_owned()),
@@ -155,8 +152,7 @@ const DOCTOR: &str = "fastpath.doctor";
 
 /// Runs all checks of the doctor at the lowest priority.
 pub(crate) async fn examine(handle: &Handle) -> Result<Map, CallError> {
-    let args = BTreeMap::from([("background", true)]);
-    handle.call(DOCTOR, "run", &args, DOCTOR_TIMEOUT).await
+    handle.call(DOCTOR, "run", &Field("background", true), DOCTOR_TIMEOUT).await
 }
 
 pub(crate) async fn report(handle: &Handle) -> Result<Map, CallError> {

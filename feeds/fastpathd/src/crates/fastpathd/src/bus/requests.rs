@@ -2,11 +2,10 @@
 //! Defers answers: `engine` and `reinspect` until their outcome is known, `rules_update` until the
 //! configuration is read, `status` and `topology` until the network is read.
 
-use std::collections::BTreeMap;
 use std::time::Duration;
 
 use serde::Serialize;
-use ubus::{EncodeError, Reply, Request};
+use ubus::{EncodeError, Field, Reply, Request};
 
 #[derive(Default)]
 pub(crate) struct Requests {
@@ -125,7 +124,7 @@ impl Requests {
         for reply in self.reinspect.drain(..) {
             match result {
                 Ok(flows) => {
-                    log_failure("reinspect", reply.data(&BTreeMap::from([("flows", flows)])));
+                    log_failure("reinspect", reply.data(&Field("flows", flows)));
                 }
                 Err(_) => reply.status(ubus::Status::UnknownError),
             }

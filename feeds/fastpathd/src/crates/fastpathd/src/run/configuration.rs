@@ -25,8 +25,8 @@ const OTHERS: [(&str, Read); 4] = [
 ];
 
 /// Reads the configuration over ubus. `file` is parsed to find the problem if rpcd cannot read it.
-/// The first reading begins with the packages that limit what may be offloaded. Later ones begin with
-/// ours, so that a pause does not wait for the others: rpcd starts a process for each.
+/// The first reading begins with the packages that limit what may be offloaded. Later ones begin
+/// with ours, so that a pause does not wait for the others: rpcd starts a process for each.
 pub(crate) async fn read(
     bus: ubus::Handle,
     file: PathBuf,

@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! Answers the methods of object `fastpath`.
 
-use std::collections::BTreeMap;
-
 use flows::{FlowsQuery, HistoryQuery, QueryError, Request, TopQuery};
 use model::Engine;
 use ruleset::Settings;
 use serde::Serialize;
 use serde_json::Value;
-use ubus::{Blobmsg, EncodeError, Map};
+use ubus::{Blobmsg, EncodeError, Field, Map};
 
 use crate::api::status;
 use crate::core::Core;
@@ -109,7 +107,7 @@ fn recorded(query: history::Query) -> Outcome {
 
 /// Returns an answer with one field.
 fn reply_with(name: &str, value: impl Serialize, effects: Vec<Effect>) -> Outcome {
-    Outcome::Reply(Blobmsg::encode(&BTreeMap::from([(name, value)])), effects)
+    Outcome::Reply(Blobmsg::encode(&Field(name, value)), effects)
 }
 
 fn flow(core: &Core, args: &Value) -> Result<Outcome, QueryError> {
