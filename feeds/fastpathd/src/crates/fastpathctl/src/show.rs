@@ -46,7 +46,7 @@ pub(crate) fn status(answer: &Value) -> String {
     for off in list(answer, "ssids_off") {
         let (ssid, until) = (plain(text(off, "ssid")), number(off, "until_ms"));
         let end = if until > 0 { format!(" until {} UTC", time(until)) } else { String::new() };
-        let _ = writeln!(out, "Wi-Fi off          {ssid}, by {}{end}", text(off, "state"));
+        let _ = writeln!(out, "Wi-Fi off          {ssid}, by a schedule{end}");
     }
     for finding in list(answer, "health") {
         let _ = writeln!(out, "{:<18} {}", text(finding, "level"), text(finding, "text"));

@@ -56,8 +56,8 @@ fn status_shows_why_another_engine_is_active() {
             {"name": "lte", "up": false, "hindrance": "no-link", "proto": "dhcp"},
             {"name": "dsl", "up": false, "hindrance": "disconnected", "proto": "pppoe"},
         ],
-        "ssids_off": [{"ssid": "Guests", "state": "schedule", "until_ms": 1_796_029_200_000_i64},
-            {"ssid": "Home", "state": "clock", "until_ms": 0}],
+        "ssids_off": [{"ssid": "Guests", "until_ms": 1_796_029_200_000_i64},
+            {"ssid": "Home", "until_ms": 0}],
         "health": [{"code": "x", "level": "error", "text": "all is lost"}],
         "doctor": {"last": {"worst": [
             {"id": "x", "severity": "error", "title": "Lost"},
@@ -72,9 +72,9 @@ fn status_shows_why_another_engine_is_active() {
     assert!(text.contains("198.51.100.10/32  ↓ 5.0 kbit/s  ↑ 600 bit/s\n"), "{text}");
     assert!(text.contains("lte                down (dhcp, no link)"), "{text}");
     assert!(text.contains("dsl                disconnected (pppoe)"), "{text}");
-    let until = "Wi-Fi off          Guests, by schedule until 2026-11-30 09:00 UTC\n";
+    let until = "Wi-Fi off          Guests, by a schedule until 2026-11-30 09:00 UTC\n";
     assert!(text.contains(until), "{text}");
-    assert!(text.contains("Wi-Fi off          Home, by clock\n"), "{text}");
+    assert!(text.contains("Wi-Fi off          Home, by a schedule\n"), "{text}");
     assert!(text.contains("error              all is lost\n"), "{text}");
     assert!(text.contains("slow           7"), "{text}");
     assert!(text.contains("flows              9 (2 local, 3 ended) of 100,"), "{text}");

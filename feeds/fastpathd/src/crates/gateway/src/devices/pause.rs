@@ -78,9 +78,15 @@ impl State {
         all.map(|(mac, of)| (*mac, of.quota_mb)).filter(|(_, quota)| *quota > 0).collect()
     }
 
-    /// Returns the SSIDs that schedules switch off; `None` before the first reading of the clock.
+    /// Returns the SSIDs that schedules switch off. `None` until the clock is set: SSIDs stay as
+    /// they were, because an owner without another way to the router could not enter.
     pub(crate) fn ssids_off(&self) -> Option<Vec<SsidOff>> {
-        Some(self.pauses.settings.ssids_off(self.pauses.clock.as_ref()?))
+        let clock = self.pauses.clock.as_ref().filter(|clock| clock.is_set)?;
+        Some(self.pauses.settings.ssids_off(clock))
+    }
+
+    pub(crate) fn schedules_ssids(&self) -> bool {
+        self.pauses.settings.schedules_ssids()
     }
 
     /// Returns the SSIDs of [`ssids_off`](Self::ssids_off) that are off.

@@ -80,8 +80,6 @@ pub(crate) struct Clock {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub(crate) struct SsidOff {
     pub(crate) ssid: String,
-    /// Name of a [`Pause`].
-    pub(super) state: &'static str,
     /// 0 if unknown.
     pub(super) until_ms: u64,
 }
@@ -215,13 +213,16 @@ impl Settings {
         self.end_of(device.schedules, device.paused_until, clock)
     }
 
-    /// Returns the SSIDs that schedules switch off now.
+    pub(super) fn schedules_ssids(&self) -> bool {
+        !self.ssids.is_empty()
+    }
+
+    /// Returns the SSIDs that schedules switch off now. The clock is set.
     pub(crate) fn ssids_off(&self, clock: &Clock) -> Vec<SsidOff> {
-        let active = if clock.is_set { self.active(clock.unix, &clock.zone) } else { u64::MAX };
+        let active = self.active(clock.unix, &clock.zone);
         let off = self.ssids.iter().filter(|(_, schedules)| *schedules & active != 0);
         let off = off.map(|(ssid, schedules)| SsidOff {
             ssid: ssid.clone(),
-            state: if clock.is_set { Pause::Schedule } else { Pause::Clock }.name(),
             until_ms: self
                 .end_of(*schedules, 0, clock)
                 .and_then(|end| u64::try_from(end).ok())

@@ -18,7 +18,8 @@ impl Core {
         self.devices.clock((tz, *offset_s), *clock_is_set, topology, self.now);
         let planned = self.offload.planned();
         let off = self.devices.ssids_off();
-        let switch = off.and_then(|off| self.devices.ssids.second(&off, self.now.mono));
+        let scheduled = self.devices.schedules_ssids();
+        let switch = off.and_then(|off| self.devices.ssids.second(&off, scheduled, self.now.mono));
         let switch = switch.map(|off| network::Effect::SwitchSsids(off).into());
         let same = planned.and_then(|plan| plan.paused.as_ref()) == self.devices.paused()
             && planned.map_or(&[][..], |plan| &plan.hosts) == self.devices.host_rules();

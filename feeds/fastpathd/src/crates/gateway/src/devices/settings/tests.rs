@@ -265,18 +265,15 @@ fn schedules_switch_ssids_off() {
         \toption from '06:00'\n\toption to '08:00'\n";
     let settings = read(text).unwrap();
     assert!(settings.devices.is_empty());
-    let off = |hour: i64, is_set: bool| {
-        let clock = Clock { is_set, ..clock(MONDAY + hour * HOUR, "UTC0") };
-        let off = settings.ssids_off(&clock).into_iter();
-        off.map(|off| (off.ssid, off.state, off.until_ms)).collect::<Vec<_>>()
+    let off = |hour: i64| {
+        let off = settings.ssids_off(&clock(MONDAY + hour * HOUR, "UTC0")).into_iter();
+        off.map(|off| (off.ssid, off.until_ms)).collect::<Vec<_>>()
     };
     let until = |hour: i64| u64::try_from(MONDAY + hour * HOUR).unwrap() * 1000;
-    assert_eq!(off(12, true), []);
-    assert_eq!(off(22, true), [("My guests".to_owned(), "schedule", until(32))]);
-    let both = ["Home", "My guests"].map(|ssid| (ssid.to_owned(), "schedule", until(8)));
-    assert_eq!(off(6, true), both);
-    let unset = ["Home", "My guests"].map(|ssid| (ssid.to_owned(), "clock", 0));
-    assert_eq!(off(12, false), unset);
+    assert_eq!(off(12), []);
+    assert_eq!(off(22), [("My guests".to_owned(), until(32))]);
+    let both = ["Home", "My guests"].map(|ssid| (ssid.to_owned(), until(8)));
+    assert_eq!(off(6), both);
     let long = text.replace("Home", &"x".repeat(33));
     assert!(read(&long).unwrap_err().contains("32"));
 }
