@@ -200,7 +200,8 @@ class Role(unittest.TestCase):
     def test_devices_are_found_by_mac_and_schedules_and_notifications_by_name(self):
         wanted = {
             "devices": [{"mac": "02:00:00:00:00:01", "quota_mb": 5}],
-            "schedules": {"bedtime": {"group": ["kids"], "from": "21:00", "to": "07:00"}},
+            "schedules": {"bedtime": {"group": ["kids"], "ssid": ["Kids"], "from": "21:00",
+                                      "to": "07:00"}},
             "notifications": {"phone": {"url": "https://ntfy.example/x", "token": "t"}},
         }
         found = role.sections(wanted)
@@ -213,7 +214,8 @@ class Role(unittest.TestCase):
         last = {each["section"]: each["values"] for each in after["fastpath"][-3:]}
         self.assertEqual(last["cfg1"]["quota_mb"], "5")
         self.assertEqual(last["cfg1"]["paused"], "1")
-        self.assertEqual(last["bedtime"], {"group": ["kids"], "from": "21:00", "to": "07:00"})
+        self.assertEqual(last["bedtime"], {"group": ["kids"], "ssid": ["Kids"], "from": "21:00",
+                                           "to": "07:00"})
         self.assertEqual(last["phone"]["url"], "https://ntfy.example/x")
         self.assertNotIn("old", last)
         with self.assertRaises(AnsibleFilterError):

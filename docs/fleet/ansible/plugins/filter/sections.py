@@ -15,7 +15,7 @@ EXPORT = {
     "event",
 }
 DEVICE = {"mac", "name", "kind", "group", "quota_mb"}
-SCHEDULE = {"name", "enabled", "device", "group", "day", "from", "to"}
+SCHEDULE = {"name", "enabled", "device", "group", "ssid", "day", "from", "to"}
 NOTIFICATION = {"enabled", "name", "url", "mail", "format", "token", "ca", "event"}
 # Options of the removed kind `redis`. fastpathd would refuse them in an export of another kind.
 REDIS = ("password", "redis_key", "redis_type", "username")
