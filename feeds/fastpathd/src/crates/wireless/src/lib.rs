@@ -110,12 +110,14 @@ fn point(point: &Value, facts: &Facts) -> Value {
         shown["frequency_mhz"] = json!(said.get("freq").and_then(Value::as_u64).unwrap_or(0));
     }
     if let Some(measured) = facts.measured.iter().find(|of| of.device == device) {
-        let Measured { width_mhz, txpower_dbm, .. } = measured;
+        let Measured { width_mhz, txpower_dbm, txpower_max_dbm, .. } = measured;
         if let Some(width) = width_mhz {
             shown["width_mhz"] = json!(width);
         }
-        if let Some(power) = txpower_dbm {
-            shown["txpower_dbm"] = json!(power);
+        for (field, power) in [("txpower_dbm", txpower_dbm), ("txpower_max_dbm", txpower_max_dbm)] {
+            if let Some(power) = power {
+                shown[field] = json!(power);
+            }
         }
     }
     shown["device"] = json!(device);
@@ -230,7 +232,8 @@ mod tests {
     #[test]
     fn reports_what_is_in_use_and_what_is_supported() {
         let device = "phy0-ap0".to_owned();
-        let measured = vec![Measured { device, width_mhz: Some(80), txpower_dbm: Some(20) }];
+        let (width_mhz, txpower_dbm, txpower_max_dbm) = (Some(80), Some(20), Some(23));
+        let measured = vec![Measured { device, width_mhz, txpower_dbm, txpower_max_dbm }];
         let bands = json!({"5G": {"modes": ["HE40", "HE80"]}});
         let board = json!({"wlan": {"phy0": {"path": "soc/wifi", "info": {"bands": bands}}}});
         let features = vec!["ieee80211r"];
@@ -240,6 +243,7 @@ mod tests {
         assert_eq!(shown[0]["modes"], json!(["HE40", "HE80"]));
         let home = &shown[0]["ssids"][0];
         assert_eq!((&home["width_mhz"], &home["txpower_dbm"]), (&json!(80), &json!(20)));
+        assert_eq!(home["txpower_max_dbm"], 23);
         assert_eq!(shown[0]["ssids"][1]["width_mhz"], Value::Null);
         assert_eq!(shown[1]["modes"], Value::Null);
     }
