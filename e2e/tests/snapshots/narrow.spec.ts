@@ -15,7 +15,7 @@ const content: Record<string, readonly (string | RegExp)[]> = {
   devices: [/^All devices/, 'Groups', 'Schedules'],
   device: [
     ...['Device', 'Limits and inspection', 'Traffic', 'Usage', 'Addresses', 'Destinations'],
-    'Alerts',
+    ...['Alerts', 'History'],
   ],
   flows: [],
   protection: [

@@ -10,12 +10,6 @@ export type Air = ReadonlyMap<string, Radio>;
 
 const ssidsOf = (air: Air): Ssid[] => [...air.values()].flatMap(({ ssids }) => ssids);
 
-/**
- * Reports whether the name is that of an access point's device in OpenWrt: `phy0-ap0`,
- * `phy0.1-ap0`.
- */
-export const isPoint = (device: string): boolean => /^phy[\d.]+-ap\d+$|^wlan\d/.test(device);
-
 export type State = 'up' | 'off' | 'pending' | 'failed';
 
 /** Returns the state of the radios; empty if an older router lacks the object. */
@@ -38,11 +32,18 @@ export const featuresOf = (air: Air): readonly string[] =>
 export const measuredOf = (air: Air, radio: string): Ssid | undefined =>
   air.get(radio)?.ssids.find(({ width_mhz }) => width_mhz !== undefined);
 
-export function stateOf(air: Air, radio: string): State {
+/** Returns the state of a radio; undefined before an answer, and from an older router. */
+export function stateOf(air: Air, radio: string): State | undefined {
   const now = air.get(radio);
-  if (now?.up) return 'up';
-  if (now?.pending) return 'pending';
-  return now?.failed ? 'failed' : 'off';
+  if (!now) return undefined;
+  if (now.up) return 'up';
+  if (now.pending) return 'pending';
+  return now.failed ? 'failed' : 'off';
+}
+
+export function stateName(air: Air, radio: string): string {
+  const state = stateOf(air, radio);
+  return state ? w(`state.${state}`) : '';
 }
 
 export function namesOf(air: Air): ReadonlyMap<string, string> {
