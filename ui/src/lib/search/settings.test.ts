@@ -13,6 +13,7 @@ const folders: Record<string, string> = {
   export: 'export',
   fastpath: 'fastpath',
   firewall: 'firewall',
+  network: 'network',
   system: 'system',
   wan: 'wan',
   wifi: 'wifi',
@@ -20,7 +21,10 @@ const folders: Record<string, string> = {
 };
 
 /** Panels whose heading is also the label of an option, or has a parameter. */
-const elsewhere = ['fastpath engine', 'fastpath latency', 'wan latency', 'wan setup'];
+const elsewhere = [
+  ...['fastpath engine', 'fastpath latency', 'wan latency', 'wan setup'],
+  ...['network matrix', 'network migrate.title'],
+];
 /** Panel of all inspection options, which have separate entries. */
 const whole = ['protection/setup settings.title'];
 

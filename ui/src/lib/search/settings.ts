@@ -40,7 +40,14 @@ const hidden = ['interface.device', 'fastpath.hook', 'fastpath.slow_tunnel', 'ip
 export const panels: readonly (Place & { catalogue: string; headings: readonly string[] })[] = [
   { screen: 'devices', catalogue: 'devices', headings: ['schedules'] },
   { screen: 'wan', catalogue: 'wan', headings: ['state', 'quality', 'lines'] },
-  { screen: 'network', catalogue: 'network', headings: ['iptv', 'pools', 'reservations', 'names'] },
+  {
+    screen: 'network',
+    catalogue: 'network',
+    headings: [
+      ...['iptv', 'pools', 'reservations', 'names', 'resolver', 'encrypted'],
+      ...['wifi.width', 'wifi.txpower'],
+    ],
+  },
   { screen: 'network', catalogue: 'wifi', headings: ['title'] },
   {
     screen: 'fastpath',
