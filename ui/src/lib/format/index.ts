@@ -16,6 +16,7 @@ export { default as Heads } from './Heads.svelte';
 export { default as Marked } from './Marked.svelte';
 export { default as Panel } from './Panel.svelte';
 export { default as Select } from './Select.svelte';
+export { default as SortButton } from './SortButton.svelte';
 export { default as Switch } from './Switch.svelte';
 export * from './time';
 export * from './units';
