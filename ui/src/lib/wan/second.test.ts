@@ -22,7 +22,12 @@ const mwan3 = [
   section('wan', 'interface', { enabled: '1', family: 'ipv4', track_ip: ['1.0.0.1', '1.1.1.1'] }),
   section('wan_m1_w3', 'member', { interface: 'wan', metric: '1', weight: '3' }),
   section('balanced', 'policy', { use_member: ['wan_m1_w3'] }),
-  section('https', 'rule', { dest_port: '443', proto: 'tcp', use_policy: 'balanced' }),
+  section('https', 'rule', {
+    sticky: '1',
+    dest_port: '443',
+    proto: 'tcp',
+    use_policy: 'balanced',
+  }),
   section('voip', 'rule', { dest_port: '5060', proto: 'udp', use_policy: 'wan_only' }),
   section('default_rule_v4', 'rule', { dest_ip: '0.0.0.0/0', use_policy: 'balanced' }),
   section('default_rule_v6', 'rule', { dest_ip: '::/0', use_policy: 'balanced', family: 'ipv6' }),
@@ -93,6 +98,7 @@ describe('mwan3', () => {
     expect(get('wan2_m2')).toEqual({ interface: 'wan2', metric: '2', weight: '1' });
     const policies = () => draft.all('mwan3', 'rule').map((each) => text(each, 'use_policy'));
     expect(policies()).toEqual(['failover', 'wan_only', 'failover', 'balanced']);
+    expect(get('https')).not.toHaveProperty('sticky');
     useAll(draft, wansOf(draft), 'balance');
     expect(get('balance')?.['use_member']).toEqual(['wan_m1', 'wan2_m1']);
     expect(policies()).toEqual(['balance', 'wan_only', 'balance', 'balanced']);

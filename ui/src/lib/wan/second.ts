@@ -81,7 +81,10 @@ export function useAll(draft: Draft, names: readonly string[], mode: Mode): void
     const all = text(each, 'dest_ip') === '0.0.0.0/0';
     return (ours || all) && text(each, 'family') !== 'ipv6' && text(each, 'dest_ip') !== '::/0';
   });
-  for (const { section } of rules) draft.set('mwan3', section, { use_policy: mode });
+  // A sticky rule changes a set with each packet, which keeps all TCP flows on the slow path.
+  // Failover does not need it, because only one member is in use.
+  const sticky = mode === 'failover' ? { sticky: '' } : {};
+  for (const { section } of rules) draft.set('mwan3', section, { use_policy: mode, ...sticky });
   if (!rules.some((each) => text(each, 'dest_ip') === '0.0.0.0/0')) {
     const values = { dest_ip: '0.0.0.0/0', family: 'ipv4', use_policy: mode };
     draft.add('mwan3', 'rule', values, 'default_rule_v4');
