@@ -31,8 +31,11 @@ const wifi = (page: Page) => page.getByRole('region', { name: 'Wi-Fi', exact: tr
 test.beforeEach(async ({ router }) => {
   const real = await router.run('[ -x /usr/libexec/lab/wireless ] && echo lab || echo OpenWrt');
   test.skip(!real.includes('lab'), 'OpenWrt’s own wireless handlers need its patched hostapd');
-  const reload = 'rm -f /etc/board.json; /etc/init.d/network reload';
-  await router.run(`cat >/etc/config/wireless <<'END'\n${RADIOS}END\n${reload}`);
+  await router.run(`cat >/etc/config/wireless <<'END'\n${RADIOS}END\n/etc/init.d/network reload`);
+});
+
+test.afterEach(async ({ router }) => {
+  await router.run('rm -f /etc/board.json');
 });
 
 test('an SSID is a port of the matrix', { tag: '@core' }, async ({ page, router }) => {
