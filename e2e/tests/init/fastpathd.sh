@@ -25,6 +25,7 @@ test_fastpathd_starts_in_a_jail() {
     local jail="-n fastpathd -C /etc/capabilities/fastpathd.json -U fastpath -G fastpath -c -e PATH"
     [ "$(cat /tmp/ujail)" = "-t 5 $jail -- /usr/sbin/fastpathd" ] || fail "$(cat /tmp/ujail)"
     [ "$(cat /tmp/programs)" = "fastpath-rpcd secrets
+fastpath-rpcd free
 fastpathd " ] || fail "more than the daemon: $(cat /tmp/programs)"
     [ "$(cat /run/triggers/fastpathd)" = "config fastpath
 config network

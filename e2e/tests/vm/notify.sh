@@ -151,7 +151,7 @@ test_a_receiver_that_was_away_gets_all_events_in_order() {
     local last ids pid
     at_the_end 'notify_ends; line up'
     answer_with 200
-    notified "url 'http://127.0.0.1:8077/hook'" "event 'line test'"
+    notified "url 'http://127.0.0.1:8077/hook'" "event 'line'"
     last=$(said .last_id journal)
     line down
     soon 10 line_events "$last" 1
