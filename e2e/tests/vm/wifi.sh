@@ -298,33 +298,6 @@ test_a_schedule_switches_an_ssid_off_and_on_at_its_minute() {
 }
 said_nothing_of() { ! associated_with "$1"; }
 
-# @long
-test_a_scheduled_ssid_stays_as_it_was_until_the_clock_is_set() {
-    trap 'synchronised 0' EXIT
-    gw test ! -e /dev/rtc0 || skip "this machine has a real-time clock"
-    synchronised 0
-    radios "path 'lab/veth'"
-    gw "$RELOAD"'sed -i /disabled/d /etc/config/wireless; reload wireless'
-    soon 5 in_vlan phy0-ap0 10
-    gw /etc/init.d/fastpathd restart
-    soon 10 healthy
-    schedule OpenWrt "$(gw date -u -d 23hours +%H:%M)" "$(gw date -u -d 1hour +%H:%M)"
-    never 3 says 'has("ssids_off")' status
-    soon 5 in_vlan phy0-ap0 10
-    synchronised 1
-    soon 10 says '.ssids_off[0].ssid == "OpenWrt"' status
-    soon 5 gw '! [ -e /sys/class/net/phy0-ap0 ]'
-    synchronised 0
-    gw /etc/init.d/fastpathd stop
-    schedule OpenWrt "$(gw date -u -d 12hours +%H:%M)" "$(gw date -u -d 13hours +%H:%M)"
-    gw "sed -i '/option from/,\$b' /etc/config/fastpath"
-    gw /etc/init.d/fastpathd start
-    soon 10 healthy
-    never 3 gw '[ -e /sys/class/net/phy0-ap0 ]'
-    synchronised 1
-    soon 10 in_vlan phy0-ap0 10
-}
-
 test_a_station_that_changes_access_points_is_an_event() {
     local root
     hwsim 2

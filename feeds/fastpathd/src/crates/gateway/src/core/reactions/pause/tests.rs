@@ -225,3 +225,22 @@ fn a_clock_that_is_not_set_pauses_devices_with_a_schedule_until_it_is() {
     // The kernel calls it unset when a program sets it.
     assert_eq!(job(&second(&mut core, 7, &readings(false))), None);
 }
+
+#[test]
+fn ssids_stay_as_they_were_until_the_clock_is_set() {
+    let mut core = running();
+    let schedule = json!({"ssid": ["Guests"], "from": "00:00", "to": "23:59"});
+    configure(&mut core, &json!({"schedule": schedule}));
+    let switched = |effects: Vec<AnyEffect>| {
+        let mut all = effects.into_iter().filter_map(|effect| match effect {
+            AnyEffect::Network(network::Effect::SwitchSsids(off)) => Some(off),
+            _ => None,
+        });
+        all.next()
+    };
+    for at in 1..5 {
+        assert_eq!(switched(second(&mut core, at, &readings(false))), None);
+    }
+    let off = switched(second(&mut core, 5, &readings(true)));
+    assert_eq!(off, Some(vec!["Guests".to_owned()]));
+}
