@@ -166,6 +166,7 @@ impl Gateway {
             | Effect::History(_)
             | Effect::Ips(_)
             | Effect::Latency(_)
+            | Effect::Network(network::Effect::SwitchSsids(_))
             | Effect::Rules(_) => Vec::new(),
         }
     }
