@@ -166,7 +166,8 @@ ended_in_time() {
     PASSED=$(($(answers) - PASSED))
     between "answers after the change" "$PASSED" 0 "$(in_a_second)"
     LAST_AFTER=$(last_after)
-    between "ms to the last answer" "$LAST_AFTER" 0 $((20 * $(pace)))
+    # Other labs may take two thirds of this one's CPU time.
+    between "ms to the last answer" "$LAST_AFTER" 0 $((60 * $(pace)))
 }
 
 # stops ENGINE UNDO COMMAND…: fails unless COMMAND stops the flow until UNDO.
