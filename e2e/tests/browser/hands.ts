@@ -147,7 +147,7 @@ export class Keyboard implements Input {
   }
 }
 
-/** What mouse and finger do alike. */
+/** Steps that mouse and finger share. */
 abstract class Pointer implements Input {
   clicks = 0;
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! What radios and hostapd can do: `/etc/board.json`, where `wifi-detect.uc` of wifi-scripts
-//! describes radios, and hostapd's program.
+//! Capabilities of radios, from `/etc/board.json` (written by `wifi-detect.uc` of wifi-scripts),
+//! and of hostapd, from its program.
 
 use serde_json::Value;
 
