@@ -41,7 +41,7 @@ stored_seconds() {
 
 # cuts NUMBER: cuts the power at random moments under load.
 cuts() {
-    local number before rows now lost
+    local number before rows now lost elapsed
     recording $INTERVAL
     soon 20 storage_is on
     for ((number = 1; number <= $1; number++)); do
@@ -53,13 +53,18 @@ cuts() {
         rows=$(gw fastpathctl usage --days 3650 --json | jq -c '[.rows[][0]]')
         # @sleep: the moment of the cut
         sleep "$((RANDOM % INTERVAL)).$((RANDOM % 1000))"
+        # The download continues until the cut, so more may be saved than was read.
+        elapsed=$EPOCHSECONDS
         now=("$(total h10)" "$(seconds)")
+        elapsed=$((EPOCHSECONDS - elapsed + 1))
         cycle_power || exit
         soon 30 storage_is on
         lost=($((now[0] - $(total h10))) $((now[1] - $(stored_seconds))))
         # A second for the write, and one because seconds are counted at their end.
-        between "bytes that cut $number lost" "${lost[0]}" 0 $((MOST * (INTERVAL + 2)))
-        between "seconds that cut $number lost" "${lost[1]}" -1 $((INTERVAL + 2))
+        between "bytes that cut $number lost" "${lost[0]}" $((MOST * -elapsed)) \
+            $((MOST * (INTERVAL + 2)))
+        between "seconds that cut $number lost" "${lost[1]}" $((-1 - elapsed)) \
+            $((INTERVAL + 2))
         recorded "$before" 1000000000000
         same "missing days after cut $number" \
             "$(said "$rows - [.rows[][0]] | @json" usage --days 3650)" "[]"
