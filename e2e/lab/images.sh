@@ -62,16 +62,20 @@ build_base() {
 shared() { echo "${FASTPATH_CACHE:-$IMAGES}/$1"; }
 
 # in_shared FOLDER TITLE COMMAND…: runs COMMAND… to create a missing FOLDER, and renames it into
-# place.
+# place. Other clones wait. `|| return` after it would disable `set -e` in COMMAND.
 in_shared() {
-    local folder=$1 what=$2
+    local folder=$1 what=$2 lock
     shift 2
     [ ! -d "$folder" ] || return 0
-    rm -rf "$folder.new"
     mkdir -p "${folder%/*}"
-    step "$what" "$@" "$folder.new" || return
-    # Another clone may have created the folder.
-    mv -T "$folder.new" "$folder" || [ -d "$folder" ]
+    exec {lock}>"$folder.lock"
+    flock "$lock"
+    if [ ! -d "$folder" ]; then
+        rm -rf "$folder.new"
+        step "$what" "$@" "$folder.new"
+        mv -T "$folder.new" "$folder"
+    fi
+    exec {lock}>&-
 }
 
 # zstd_from_kernel VMLINUZ: prints the ELF image, which PVH boots without decompression.
@@ -91,7 +95,7 @@ image_base() {
     rm -f "$IMAGES/base.stamp"
     folder=$(shared "debian-${hash:0:16}")
     find "$IMAGES" -maxdepth 1 -name 'debian-*' ! -path "$folder" -exec rm -rf {} +
-    in_shared "$folder" "Debian root and kernel of the machines" build_base || return
+    in_shared "$folder" "Debian root and kernel of the machines" build_base
     rm -rf "${IMAGES:?}/etc"
     # Hard links suffice, because the files are never written.
     cp -alf "$folder/." "$IMAGES/" 2>/dev/null || cp -a "$folder/." "$IMAGES/"

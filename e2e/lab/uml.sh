@@ -54,7 +54,7 @@ built() { list "$LAB/uml/modules" | sed -n '\|/|p'; }
 # build_uml FOLDER: builds kernel, modules and C library. Only modules missing in Debian are
 # compiled, mostly netfilter's, in a tenth of the time of a kernel.
 build_uml() {
-    local work=$1.new release package source make
+    local work=$1.work release package source make
     rm -rf "$work"
     mkdir -p "$work/built"
     # shellcheck disable=SC2046 # one package per word
@@ -87,7 +87,6 @@ build_uml() {
     mkdir "$work/done/lib"
     cp "$work/user-mode-linux/usr/bin/linux.uml" "$work/done/linux"
     cp -a "$work"/libc6/usr/lib/x86_64-linux-gnu/*.so* "$work/done/lib/"
-    rm -rf "$1"
     mv "$work/done" "$1"
     rm -rf "$work"
 }
@@ -166,7 +165,7 @@ image_uml() {
     fresh "$IMAGES/uml.asked" "$(cat "$IMAGES/base.stamp")" ||
         step "versions of the user-mode machine's packages" uml_versions
     folder=$(uml_folder)
-    [ -d "$folder" ] || step "modules of the user-mode machine" build_uml "$folder"
+    in_shared "$folder" "modules of the user-mode machine" build_uml
     [ "$folder/xstate.so" -nt "$LAB/uml/xstate.c" ] ||
         step "registers of the user-mode machine" uml_state "$folder"
     [ -e "$folder/fits" ] || step "first boot of the user-mode machine" check_uml "$folder"
