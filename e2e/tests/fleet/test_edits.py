@@ -199,7 +199,8 @@ class Role(unittest.TestCase):
 
     def test_devices_are_found_by_mac_and_schedules_and_notifications_by_name(self):
         wanted = {
-            "devices": [{"mac": "02:00:00:00:00:01", "quota_mb": 5}],
+            "devices": [{"mac": "02:00:00:00:00:01", "quota_mb": 5, "limit_down": 5000,
+                         "limit_up": 1000, "inspect": "never"}],
             "schedules": {"bedtime": {"group": ["kids"], "ssid": ["Kids"], "from": "21:00",
                                       "to": "07:00"}},
             "notifications": {"phone": {"url": "https://ntfy.example/x", "token": "t"}},
@@ -212,8 +213,9 @@ class Role(unittest.TestCase):
         present["fastpath"].append(gateway.section("notification", "old", had, False))
         after, _ = gateway.changed(present, edits.plan(present, found["sections"], found["only"]))
         last = {each["section"]: each["values"] for each in after["fastpath"][-3:]}
-        self.assertEqual(last["cfg1"]["quota_mb"], "5")
-        self.assertEqual(last["cfg1"]["paused"], "1")
+        self.assertEqual(last["cfg1"], {"mac": "02:00:00:00:00:01", "paused": "1", "quota_mb": "5",
+                                        "limit_down": "5000", "limit_up": "1000",
+                                        "inspect": "never"})
         self.assertEqual(last["bedtime"], {"group": ["kids"], "ssid": ["Kids"], "from": "21:00",
                                            "to": "07:00"})
         self.assertEqual(last["phone"]["url"], "https://ntfy.example/x")

@@ -14,7 +14,7 @@ EXPORT = {
     "protocol", "active_timeout", "idle_timeout", "template_refresh", "domain", "enterprise",
     "event",
 }
-DEVICE = {"mac", "name", "kind", "group", "quota_mb"}
+DEVICE = {"mac", "name", "kind", "group", "quota_mb", "limit_down", "limit_up", "inspect"}
 SCHEDULE = {"name", "enabled", "device", "group", "ssid", "day", "from", "to"}
 NOTIFICATION = {"enabled", "name", "url", "mail", "format", "token", "ca", "event"}
 # Options of the removed kind `redis`. fastpathd would refuse them in an export of another kind.

@@ -5,9 +5,10 @@
 use std::net::{IpAddr, Ipv4Addr};
 
 use cpu::{CpuSet, Found};
+use gateway::devices::vendors::find;
 use ruleset::InForce;
 use serde_json::Value;
-use topology::{parse_dialer, parse_sessions};
+use topology::{Mac, parse_dialer, parse_sessions};
 
 use crate::parts;
 
@@ -32,14 +33,24 @@ pub(crate) fn proc(bytes: &[u8]) {
     assert!(change::fuzz::clients(&text) <= text.lines().count());
 }
 
-/// Parses dnsmasq's leases, whose names the hosts choose, and `/etc/hosts`.
+/// Parses dnsmasq's leases, whose names the hosts choose, `/etc/hosts`, umdns' answer, and the file
+/// of vendors.
 pub(crate) fn leases(bytes: &[u8]) {
     let text = String::from_utf8_lossy(bytes);
-    let (leases, hosts) = text.split_once("== hosts\n").unwrap_or((&text, ""));
+    let parts = parts(&text);
+    let part = |name: &str| parts.iter().find(|(each, _)| *each == name).map_or("", |part| part.1);
+    let (leases, hosts) = (part(""), part("hosts"));
     for address in ["10.10.10.10", "fd00::10"] {
         let address = address.parse().unwrap_or(IpAddr::V4(Ipv4Addr::LOCALHOST));
         let name = gateway::fuzz::host(leases, hosts, address).unwrap_or_default();
         assert!(name.len() <= 253 && !name.contains(char::is_control));
+    }
+    let services = serde_json::from_str(part("services")).unwrap_or_default();
+    assert!(gateway::fuzz::kinds(&services).len() <= 1024);
+    let macs = [Mac([0; 6]), Mac([0x28, 0xcf, 0xe9, 0, 0, 1]), Mac([0xff; 6])];
+    if let Ok(vendors) = find(part("vendors").as_bytes(), &macs) {
+        assert_eq!(vendors.iter().map(|(mac, _)| *mac).collect::<Vec<_>>(), macs);
+        assert!(vendors.iter().all(|(_, name)| !name.contains(char::is_control)));
     }
 }
 

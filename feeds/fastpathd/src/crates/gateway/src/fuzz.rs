@@ -38,6 +38,12 @@ pub fn host(leases: &str, hosts: &str, address: std::net::IpAddr) -> Option<Stri
     Names::parse(leases, hosts).get(address).map(str::to_owned)
 }
 
+/// Returns the kinds that devices announce by mDNS.
+#[must_use]
+pub fn kinds(services: &Value) -> Vec<&'static str> {
+    crate::devices::kinds::announced(services).into_values().collect()
+}
+
 #[must_use]
 pub fn load(stat: &str, later: &str) -> Vec<f64> {
     let mut meter = CpuMeter::default();

@@ -14,7 +14,7 @@ const MAX_ADDRESSES: usize = 1024;
 
 /// Returns kinds by address from the answer of `umdns browse {"array":true}` (OpenWrt's umdns,
 /// a52cdb3): `{SERVICE: {INSTANCE: {"ipv4": […], "ipv6": […], "txt": ["key=value", …]}}}`.
-pub(super) fn announced(services: &Value) -> HashMap<IpAddr, &'static str> {
+pub(crate) fn announced(services: &Value) -> HashMap<IpAddr, &'static str> {
     let mut kinds = HashMap::new();
     for (service, instances) in services.as_object().into_iter().flatten() {
         for instance in instances.as_object().into_iter().flat_map(|all| all.values()) {

@@ -16,7 +16,7 @@ use pause::Pauses;
 
 pub(crate) mod answer;
 mod identity;
-mod kinds;
+pub(crate) mod kinds;
 mod pause;
 pub(crate) mod settings;
 pub(crate) mod ssids;
