@@ -17,6 +17,7 @@ export const CONFIGS = 'fastpath.change get {}';
 /** Key of the answer with the whole log; a call requests a number of lines. */
 export const LOG = 'log read {}';
 const USAGE = 'fastpath usage {}';
+const JOURNAL = 'fastpath journal {}';
 const PAGE = fileURLToPath(new URL('../../../ui/dist/', import.meta.url));
 
 const types: Record<string, string> = {
@@ -53,6 +54,9 @@ function part(answers: Recording['answers'], call: string, args: object): unknow
     return { result: [0, { log: log.slice(-lines) }] };
   }
   // The recording has whole answers of these methods.
+  if (call === JOURNAL && 'after' in rest) {
+    return answers[keyOf('fastpath', 'journal', { ...rest, after: undefined })];
+  }
   if (call === USAGE && ('from_ms' in rest || 'to_ms' in rest)) {
     const asked = { ...rest, from_ms: undefined, to_ms: undefined };
     return answers[keyOf('fastpath', 'usage', asked)];

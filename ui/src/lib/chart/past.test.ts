@@ -1,7 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import { describe, expect, it } from 'vitest';
 import type { Fastpath } from '../api/fastpath';
-import { continued, gapsOf, QUARTER_MS, recorded, recording, runsOf, slotsOf } from './past';
+import {
+  continued,
+  gapsOf,
+  journaling,
+  QUARTER_MS,
+  recorded,
+  recording,
+  runsOf,
+  slotsOf,
+} from './past';
 
 const cols = ['at_ms', 'recorded_s', 'up_bytes', 'down_bytes', 'slow_bytes', 'flowtable_bytes'];
 const now_ms = 1_796_000_000_000;
@@ -53,6 +62,34 @@ describe('recording', () => {
     await read(80);
     const step = 'day';
     expect(asked).toEqual([50, 200, 300, 200].map((from_ms) => ({ step, from_ms })));
+  });
+});
+
+describe('journaling', () => {
+  it('asks for all events once, then for later ones', async () => {
+    let ids = [1, 2];
+    let last_id = 2;
+    const asked: unknown[] = [];
+    const call = (_: string, { after, limit }: { after?: number; limit: number }) => {
+      asked.push(after);
+      const wanted = after === undefined ? ids.toReversed() : ids.filter((id) => id > after);
+      return Promise.resolve({ events: wanted.slice(0, limit).map((id) => ({ id })), last_id });
+    };
+    const read = journaling({ call } as unknown as Fastpath);
+    const known = async () => (await read()).map(({ id }) => id);
+    expect(await known()).toEqual([2, 1]);
+    [ids, last_id] = [[1, 2, 3, 4], 4];
+    expect(await known()).toEqual([4, 3, 2, 1]);
+    // The daemon has restarted and not read its files.
+    [ids, last_id] = [[], 0];
+    expect(await known()).toEqual([4, 3, 2, 1]);
+    // More events than an answer has, and a deleted history.
+    ids = Array.from({ length: 600 }, (_, i) => i + 5);
+    last_id = 604;
+    expect((await known()).slice(0, 2)).toEqual([604, 603]);
+    [ids, last_id] = [[7], 7];
+    expect(await known()).toEqual([7]);
+    expect(asked).toEqual([undefined, 2, 4, 4, undefined, 604, undefined]);
   });
 });
 

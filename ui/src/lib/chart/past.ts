@@ -2,7 +2,7 @@
 /** Recorded traffic by period, and periods without a record. */
 
 import type { Fastpath } from '../api/fastpath';
-import type { Usage } from '../api/types';
+import type { Journal, Usage } from '../api/types';
 import type { Sample } from '../live/ring';
 import { paths } from '../path/path';
 import type { View } from './view';
@@ -76,6 +76,32 @@ export function recording(api: Fastpath, args: { mac?: string; step: Usage['step
     const first_ms = Math.min(again_ms, rows[0]?.[0] ?? again_ms);
     known = [...known.filter(([at_ms = 0]) => at_ms < first_ms), ...rows];
     return { cols, rows: known, storage };
+  };
+}
+
+/** Maximum events of an answer. */
+const EVENTS = 500;
+
+/**
+ * Returns a request for the last events, newest first, that asks again only for later ones, which
+ * the router has in memory.
+ */
+export function journaling(api: Fastpath) {
+  let known: Journal['events'] = [];
+  let after = 0;
+  return async function read(signal?: AbortSignal): Promise<Journal['events']> {
+    const args = { limit: EVENTS, ...(after > 0 && { after }) };
+    const { events, last_id } = await api.call('journal', args, signal);
+    const later = events.filter(({ id }) => id > after);
+    // 0 until the router has read its history; one whose history was deleted counts anew.
+    const isOther = last_id > 0 && last_id < after;
+    if (after > 0 && (isOther || later.length === EVENTS)) {
+      after = 0;
+      return read(signal);
+    }
+    known = after > 0 ? [...later.toReversed(), ...known].slice(0, EVENTS) : events;
+    after = Math.max(after, last_id);
+    return known;
   };
 }
 

@@ -180,16 +180,19 @@ pub struct Entry {
     pub about: String,
 }
 
-/// Quarter hours and beginnings of days.
+/// Quarter hours, beginnings of days, and events.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Span {
     pub quarters: Range<u32>,
     pub days: Range<u32>,
+    /// Smallest time and id of events that are wanted, or the largest ones that a page has. `None`
+    /// without events.
+    pub events: Option<[u64; 2]>,
 }
 
 impl Span {
-    /// All periods.
-    pub const ALL: Self = Self { quarters: 0..u32::MAX, days: 0..u32::MAX };
+    pub const ALL: Self =
+        Self { quarters: 0..u32::MAX, days: 0..u32::MAX, events: Some([0, 0]) };
 
     fn add(&mut self, stamp: Stamp) {
         let (range, at) = match stamp {
@@ -209,17 +212,29 @@ impl Span {
                 self.add(stamp(range.end - 1));
             }
         }
+        if let Some(newest) = other.events {
+            self.add_event(newest);
+        }
+    }
+
+    fn add_event(&mut self, [unix_ms, id]: [u64; 2]) {
+        let [last_ms, last_id] = self.events.unwrap_or_default();
+        self.events = Some([last_ms.max(unix_ms), last_id.max(id)]);
     }
 
     pub(crate) fn has_quarters(&self) -> bool {
         self.quarters.start < self.quarters.end
     }
 
-    pub(crate) fn overlaps(&self, other: &Self) -> bool {
+    /// Returns whether a page with these periods and events has some that are wanted.
+    pub(crate) fn has(&self, wanted: &Self) -> bool {
         let overlap = |one: &Range<u32>, other: &Range<u32>| {
             one.start.max(other.start) < one.end.min(other.end)
         };
-        overlap(&self.quarters, &other.quarters) || overlap(&self.days, &other.days)
+        let is_newer = |[newest, wanted]: [[u64; 2]; 2]| (0..2).all(|at| newest[at] >= wanted[at]);
+        overlap(&self.quarters, &wanted.quarters)
+            || overlap(&self.days, &wanted.days)
+            || self.events.zip(wanted.events).is_some_and(|both| is_newer(both.into()))
     }
 }
 
@@ -251,6 +266,9 @@ impl Book {
         let mut span = Span::default();
         for (stamp, _) in self.cells.keys() {
             span.add(*stamp);
+        }
+        for event in &self.events {
+            span.add_event([event.unix_ms, event.id]);
         }
         span
     }

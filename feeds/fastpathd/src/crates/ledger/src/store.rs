@@ -65,7 +65,7 @@ struct Page {
     len: u64,
     /// Number of frames that are not loose.
     frames: usize,
-    /// Periods of these frames.
+    /// Periods and events of these frames.
     span: Span,
 }
 
@@ -294,8 +294,8 @@ impl<F: Files> Ledger<F> {
         Ok(frame::visit(&bytes, visit))
     }
 
-    /// Visits the cells of all pages that have periods of `span`, and returns their events. Periods
-    /// and keys may occur repeatedly. [`Span::ALL`] also reads pages without periods.
+    /// Visits the cells of all pages that have periods or events of `span`, and returns their
+    /// events. Periods and keys may occur repeatedly.
     pub fn read(
         &self,
         span: &Span,
@@ -306,7 +306,7 @@ impl<F: Files> Ledger<F> {
             visit(*stamp, *key, *sums);
         }
         for (at, page) in self.pages.iter().enumerate() {
-            if page.serial > 0 && (*span == Span::ALL || page.span.overlaps(span)) {
+            if page.serial > 0 && page.span.has(span) {
                 events.extend(self.visit(at, &mut visit)?);
             }
         }

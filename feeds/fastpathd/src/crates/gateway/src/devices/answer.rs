@@ -72,13 +72,13 @@ impl From<HostBytes> for BytesView {
 }
 
 impl State {
-    /// Returns the names of devices by MAC.
-    pub(crate) fn names(&self, network: &NetworkView) -> Vec<(String, String)> {
-        let given = self.pauses.settings.devices.iter().map(|(mac, of)| (mac, of.name.as_str()));
+    /// Returns the names of devices by MAC. Those by the owner take precedence.
+    pub(crate) fn names(&self, network: &NetworkView) -> BTreeMap<String, String> {
         let found = self.devices.iter();
         let found = found.filter_map(|(mac, device)| Some((mac, device.name(*mac, network)?)));
-        let all = given.filter(|(_, name)| !name.is_empty()).chain(found);
-        all.map(|(mac, name)| (mac.to_string(), name.to_owned())).collect()
+        let given = self.pauses.settings.devices.iter().map(|(mac, of)| (mac, of.name.as_str()));
+        let all = found.chain(given.filter(|(_, name)| !name.is_empty()));
+        all.map(|(mac, name)| (mac.to_string(), name.to_owned())).into_map()
     }
 
     /// Returns bytes and names of all devices.

@@ -35,8 +35,10 @@ pub struct Query {
     writing: (u64, Book),
     /// The answer needs no files.
     in_memory: bool,
+    /// Id of the last event; 0 before the files were read.
+    last_id: u64,
     /// Names of devices by MAC, for events.
-    names: Vec<(String, String)>,
+    names: BTreeMap<String, String>,
     unsaved: Book,
     zone: Zone,
     /// The last period with its beginning, because cells are sorted by periods.
@@ -134,7 +136,7 @@ impl State {
     pub(crate) fn journal(
         &self,
         request: &Value,
-        names: Vec<(String, String)>,
+        names: BTreeMap<String, String>,
         now: Now,
     ) -> Result<Query, QueryError> {
         let object = Request::new("", request)?;
@@ -178,7 +180,8 @@ impl State {
             wanted,
             writing,
             in_memory: self.open && in_memory,
-            names: Vec::new(),
+            last_id: if self.open { self.first_id + self.events } else { 0 },
+            names: BTreeMap::new(),
             unsaved,
             zone: self.zone,
             last: (Stamp::Day(u32::MAX), 0),
@@ -206,17 +209,24 @@ impl Query {
         }
     }
 
-    /// Returns the periods of which the answer needs the files.
+    /// Returns the periods and events for which the answer needs the files.
     #[must_use]
     pub fn span(&self) -> Span {
-        let Wanted::Usage { days, from_ms, to_ms, .. } = self.wanted else { return Span::ALL };
+        let (days, from_ms, to_ms) = match self.wanted {
+            Wanted::Usage { days, from_ms, to_ms, .. } => (days, from_ms, to_ms),
+            Wanted::Journal { since, after, .. } => {
+                let after = after.map_or(0, |after| after.saturating_add(1));
+                let events = Some([since.saturating_add(1), after]);
+                return Span { events, ..Span::default() };
+            }
+        };
         let quarter = |ms| match Stamp::quarter_of(ms) {
             Stamp::Quarter(quarter) | Stamp::Day(quarter) => quarter,
         };
         let (from, to) = (quarter(from_ms), quarter(to_ms).saturating_add(1));
         // A day counts by its beginning.
         let (days, day) = if days { (from..to, MAX_DAY) } else { (0..0, 0) };
-        Span { quarters: from..to.saturating_add(day), days }
+        Span { quarters: from..to.saturating_add(day), days, events: None }
     }
 
     /// Returns the number of writes without which the answer has all events, if it needs no files.
@@ -240,7 +250,7 @@ impl Query {
                 Blobmsg::encode(&self.tally.usage(mac.is_none(), days, self.storage))
             }
             Wanted::Journal { since, after, limit } => {
-                let last_id = events.iter().map(|event| event.id).max().unwrap_or(0);
+                let last_id = events.iter().map(|event| event.id).fold(self.last_id, u64::max);
                 events.retain(|event| {
                     event.unix_ms > since && after.is_none_or(|after| event.id > after)
                 });
@@ -251,9 +261,8 @@ impl Query {
                 config::sort::by(&mut events, order);
                 events.truncate(limit);
                 let name = |about: &str| {
-                    let of =
-                        |(mac, _): &&(String, String)| about.split(' ').any(|word| word == mac);
-                    self.names.iter().find(of).map(|(_, name)| name.clone()).unwrap_or_default()
+                    let named = about.split(' ').find_map(|word| self.names.get(word));
+                    named.cloned().unwrap_or_default()
                 };
                 let view = |event: Entry| EventView {
                     id: event.id,

@@ -60,7 +60,7 @@ fn answered(mut query: Query, stored: Book, writes: u64) -> Value {
 fn ask(state: &State, method: &str, request: &Value, now: Now) -> Value {
     let query = match method {
         "usage" => state.usage(request, now),
-        _ => state.journal(request, Vec::new(), now),
+        _ => state.journal(request, BTreeMap::new(), now),
     };
     answered(query.unwrap(), Book::default(), 0)
 }
@@ -277,7 +277,7 @@ fn a_span_and_a_device_select_rows_and_gaps_have_none() {
     for bad in [json!({"mac": "x"}), json!({"step": "hour"}), json!({"from": 1})] {
         assert!(state.usage(&bad, now).is_err(), "{bad}");
     }
-    assert!(state.journal(&json!({"limit": 501}), Vec::new(), now).is_err());
+    assert!(state.journal(&json!({"limit": 501}), BTreeMap::new(), now).is_err());
 }
 
 #[test]
@@ -331,7 +331,7 @@ fn the_core_samples_all_subsystems() {
 
 /// Returns the ids of the journal after `after`.
 fn ids(state: &State, request: &Value, stored: &Book, now: Now) -> Vec<u64> {
-    let query = state.journal(request, Vec::new(), now).unwrap();
+    let query = state.journal(request, BTreeMap::new(), now).unwrap();
     let answer = answered(query, stored.clone(), 0);
     let events = answer["events"].as_array().unwrap().iter();
     events.map(|event| event["id"].as_u64().unwrap()).collect()
@@ -357,7 +357,7 @@ fn ids_continue_after_a_power_cut_and_a_clock_that_is_set_back() {
     assert_eq!(asked(&second, json!({"after": RUN + 2, "limit": 1})), [RUN + 3], "oldest first");
     assert_eq!(asked(&second, json!({"limit": 1})), [RUN + 3], "newest first, by time");
     let answer =
-        answered(second.journal(&json!({}), Vec::new(), earlier).unwrap(), stored.clone(), 0);
+        answered(second.journal(&json!({}), BTreeMap::new(), earlier).unwrap(), stored.clone(), 0);
     assert_eq!(answer["last_id"], 2 * RUN + 1);
 }
 
@@ -380,11 +380,12 @@ fn new_events_need_no_files_and_name_their_device() {
     let now = at(601, START + 601_000);
     let device = [grown(1, 1, 1)];
     let write = state.second(&sample(&device, 0), now).unwrap();
-    let names = || vec![("02:00:00:00:00:01".to_owned(), "tv".to_owned())];
+    let names = || BTreeMap::from([("02:00:00:00:00:01".to_owned(), "tv".to_owned())]);
     let asked = |state: &State, after: u64| {
         let query = state.journal(&json!({"after": RUN + after}), names(), now).unwrap();
         let writes = query.without_files();
         let answer = answered(query, Book::default(), writes.unwrap_or(9));
+        assert_eq!(answer["last_id"], RUN + state.events);
         let names = answer["events"].as_array().unwrap().iter().map(|event| event["name"].clone());
         (writes, names.collect::<Vec<Value>>())
     };

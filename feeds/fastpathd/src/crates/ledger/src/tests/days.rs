@@ -103,15 +103,16 @@ fn a_span_is_complete_and_reads_only_its_pages() {
         });
         cells
     };
+    let none = Span::default;
     let check = |ledger: &Ledger<Memory>, day: u32| {
         let today = day * 96..(day + 1) * 96;
         let month = (day - 40) * 96..(day - 30) * 96;
         for (span, most) in [
             // Today's page, and one that is not merged yet.
-            (Span { quarters: today.clone(), days: 0..0 }, 2),
-            (Span { quarters: (day - 5) * 96..(day - 3) * 96, days: 0..0 }, 2),
-            (Span { quarters: 0..0, days: month.clone() }, 11),
-            (Span { quarters: today, days: month }, 12),
+            (Span { quarters: today.clone(), ..none() }, 2),
+            (Span { quarters: (day - 5) * 96..(day - 3) * 96, ..none() }, 2),
+            (Span { days: month.clone(), ..none() }, 11),
+            (Span { quarters: today, days: month, ..none() }, 12),
             (Span::default(), 0),
             (Span::ALL, PAGES),
         ] {
@@ -133,6 +134,41 @@ fn a_span_is_complete_and_reads_only_its_pages() {
                 check(&ledger, day);
                 check(&Ledger::open(files.copy()), day);
             }
+        }
+    }
+}
+
+#[test]
+fn events_are_read_from_the_pages_with_newer_ones() {
+    let files = Memory::new();
+    let mut ledger = Ledger::open(files.clone());
+    for day in DAY..DAY + 40 {
+        for quarter in [day * 96, day * 96 + 40] {
+            let mut grown = book(quarter, &[(device(1), [1, 2, 3])]);
+            if day % 2 == 0 {
+                grown.events.push(event(u64::from(quarter), "wan"));
+            }
+            ledger.write(&grown, quarter, &utc).unwrap();
+        }
+    }
+    let last = u64::from((DAY + 38) * 96 + 40);
+    for ledger in [ledger, Ledger::open(files.clone())] {
+        for (oldest, most, number) in [
+            // The ids of `event` are by one larger than its time.
+            ([last + 1, 0], 0, 0),
+            ([0, last + 2], 0, 0),
+            ([last, 0], 1, 1),
+            ([0, last + 1], 1, 1),
+            ([last - 3 * 96, last - 3 * 96], 2, 4),
+            ([0, 0], PAGES, 40),
+        ] {
+            let before = files.0.borrow().reads;
+            let span = Span { events: Some(oldest), ..Span::default() };
+            let mut events = ledger.read(&span, |_, _, _| {}).unwrap();
+            events.retain(|event| event.unix_ms >= oldest[0] && event.id >= oldest[1]);
+            let reads = files.0.borrow().reads - before;
+            assert!(reads <= most, "{reads} pages for {oldest:?}");
+            assert_eq!(events.len(), number, "{oldest:?}");
         }
     }
 }
