@@ -124,6 +124,19 @@ test('hosts of other screens lead to the device', async ({ page }) => {
   );
 });
 
+test('its events do not link to its own page', async ({ page }) => {
+  await open(page, `devices?mac=${ANNA}`, ({ now_ms }, answers) => {
+    const events = ['joined', 'left'].map((change, id) => {
+      return { id, at_ms: now_ms, kind: 'wifi', about: `${ANNA} ${change} ap1 Home`, name: 'anna' };
+    });
+    const key = 'fastpath journal {"limit":500}';
+    answers[key] = { result: [0, { ...resultOf<object>(answers, key), events }] };
+  });
+  const events = page.getByRole('region', { name: 'History' });
+  await expect(events).toContainText('anna joined Home');
+  await expect(events.getByRole('link')).toHaveCount(0);
+});
+
 test('its flows are shown for all of its addresses', async ({ page }) => {
   await open(page, 'devices?mac=52:54:00:02:00:03');
   const link = page.getByRole('link', { name: 'Show its flows' });
