@@ -191,8 +191,7 @@ pub struct Span {
 }
 
 impl Span {
-    pub const ALL: Self =
-        Self { quarters: 0..u32::MAX, days: 0..u32::MAX, events: Some([0, 0]) };
+    pub const ALL: Self = Self { quarters: 0..u32::MAX, days: 0..u32::MAX, events: Some([0, 0]) };
 
     fn add(&mut self, stamp: Stamp) {
         let (range, at) = match stamp {
