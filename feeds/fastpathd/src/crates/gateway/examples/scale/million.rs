@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 
 use crate::copies::vary;
 use crate::measure::{count, memory_mb, pages};
-use crate::router::Router;
+use crate::router::{HOST, Router};
 use crate::{Failure, child, maps};
 
 /// Connections of a recording.
@@ -26,7 +26,7 @@ const KINDS: [&str; 3] = ["flowtable", "flowtable+export", "ebpf"];
 const SECONDS: usize = 5;
 
 /// Names and values, in the order of the table.
-type Figures = Vec<(String, f64)>;
+pub(crate) type Figures = Vec<(String, f64)>;
 
 /// Measures each kind and size in a separate process, and prints a table for each kind.
 pub(crate) fn all(folder: &Path, sizes: &[&str]) -> Result<(), Failure> {
@@ -80,7 +80,7 @@ pub(crate) fn one(kind: &str, copies: &str, dump: &Path, events: &Path) -> Resul
     }
     let opened = || maps.as_ref().map(Loaded::opened).transpose();
     let before = memory_mb("VmRSS:")?;
-    let mut router = Router::new(engine, export, opened()?, copies);
+    let mut router = Router::new(engine, export, opened()?, copies, |_| HOST);
     router.dump(dump, copies, 0)?;
     let flows = count(router.flows());
     note("flows", flows);
@@ -122,7 +122,7 @@ pub(crate) fn one(kind: &str, copies: &str, dump: &Path, events: &Path) -> Resul
         router.events(&changes);
         note("flows offloaded by eBPF", count(usize::try_from(router.offloaded())?));
         drop(router);
-        let mut router = Router::new(engine, export, opened()?, copies);
+        let mut router = Router::new(engine, export, opened()?, copies, |_| HOST);
         note_steps("restart: entries found in the maps", router.spent(), &mut note);
         router.dump(dump, copies, 2)?;
         note_steps("first dump after a restart", router.spent(), &mut note);
@@ -150,9 +150,9 @@ fn ask(router: &mut Router, note: &mut impl FnMut(&str, f64)) -> Result<(), Fail
         for request in requests {
             let mut best = f64::INFINITY;
             for _ in 0..3 {
-                let [took, bytes] = router.call(method, request)?;
-                best = best.min(took);
-                size = size.max(bytes);
+                let answer = router.call(method, request)?;
+                best = best.min(ms(answer.took));
+                size = size.max(count(answer.bytes));
             }
             time = time.max(best);
         }
@@ -169,7 +169,7 @@ fn ask(router: &mut Router, note: &mut impl FnMut(&str, f64)) -> Result<(), Fail
     slowest("flows, slowest grouping", "flows", &groups)
 }
 
-fn ms(time: Duration) -> f64 {
+pub(crate) fn ms(time: Duration) -> f64 {
     time.as_secs_f64() * 1000.0
 }
 

@@ -19,24 +19,33 @@ use gateway::offload::ebpf::{AttachOutcome, OpenMaps, Waiting};
 use gateway::offload::flowtable::Job;
 use gateway::offload::programs::Program;
 use gateway::sys::kernel::{Machine, Readings};
-use gateway::{configuration, conntrack, export, network, offload};
+use gateway::{configuration, conntrack, devices, export, history, network, offload};
+use ledger::Ledger;
 use model::Connection;
 use ruleset::Applied;
 use serde_json::{Map, Value, json};
-use topology::{Change, Mac, Neighbour, NeighbourState};
+use topology::{Change, FdbEntry, Mac, Neighbour, NeighbourState};
 
 use crate::Failure;
 use crate::copies::{batches, vary};
 use crate::measure::cpu_time;
+use crate::past::Folder;
 
 /// Memory of the machine, so that the flow table has room for all flows.
 const MEMORY: u64 = 64 << 30;
+/// Unix time of the router's start.
+pub(crate) const START_MS: u64 = 1_800_000_000_000;
+/// Clients of 100,000 connections in `record::many`.
+const CLIENTS: u16 = 400;
+/// Station of the lab's network.
+pub(crate) const HOST: Mac = Mac([2, 0, 0, 0, 1, 10]);
 
 pub(crate) struct Router {
     core: Core,
     maps: Option<OpenMaps>,
-    readings: Readings,
-    now: Duration,
+    pub(crate) readings: Readings,
+    pub(crate) ledger: Option<Ledger<Folder>>,
+    pub(crate) now: Duration,
     /// A dump has been requested.
     dumping: bool,
     /// Entries of the current batch by id, as conntrack would confirm them.
@@ -48,16 +57,23 @@ pub(crate) struct Router {
 }
 
 impl Router {
-    /// Creates a router with this engine and a neighbour for each client of these copies. With
-    /// `maps`, programs are attached to its ports.
-    pub(crate) fn new(engine: &str, export: bool, maps: Option<OpenMaps>, copies: u8) -> Self {
-        let started = Now { mono: Duration::ZERO, unix_ms: 1_800_000_000_000 };
+    /// Creates a router with this engine and a neighbour for each client of these copies, whose
+    /// number `mac_of` maps to its MAC. With `maps`, programs are attached to its ports.
+    pub(crate) fn new(
+        engine: &str,
+        export: bool,
+        maps: Option<OpenMaps>,
+        copies: u8,
+        mac_of: fn(u16) -> Mac,
+    ) -> Self {
+        let started = Now { mono: Duration::ZERO, unix_ms: START_MS };
         let machine =
             Machine { kernel: "6.12".into(), memory: MEMORY, started, ..Machine::default() };
         let mut router = Self {
             core: Core::new(machine, started),
             maps,
             readings: Readings::default(),
+            ledger: None,
             now: Duration::ZERO,
             dumping: false,
             batch: HashMap::new(),
@@ -78,7 +94,7 @@ impl Router {
             Event::Network(network::Event::Firewall(lab_firewall())),
             Event::Network(network::Event::Interfaces(lab_dump())),
             Event::Configuration(configuration::Event::Read(values)),
-            Event::Network(network::Event::Changed(sample_network(copies))),
+            Event::Network(network::Event::Changed(sample_network(copies, mac_of))),
         ] {
             router.handle(event);
         }
@@ -109,7 +125,7 @@ impl Router {
 
     /// Adds a host, so that the flow table resolves the ends of all flows again.
     pub(crate) fn change_network(&mut self) {
-        let host = neighbour(Ipv4Addr::new(10, 9, 0, 1).into());
+        let host = neighbour(Ipv4Addr::new(10, 9, 0, 1).into(), HOST);
         self.handle(Event::Network(network::Event::Changed(vec![host])));
     }
 
@@ -123,7 +139,7 @@ impl Router {
     pub(crate) fn second(&mut self) {
         self.now += Duration::from_secs(1);
         let millis = u64::try_from(self.now.as_millis()).unwrap_or_default();
-        let now = Now { mono: self.now, unix_ms: 1_800_000_000_000 + millis };
+        let now = Now { mono: self.now, unix_ms: START_MS + millis };
         // Dumps are due every second, whatever they cost.
         self.core.set_clock(now, Duration::ZERO);
         let readings = std::mem::take(&mut self.readings);
@@ -174,14 +190,31 @@ impl Router {
                 Some(Event::Offload(offload::Event::Attached(Box::new(Ok(outcome)))))
             }
             Effect::Offload(offload::Effect::Step) => Some(Event::Offload(offload::Event::Step)),
+            Effect::Devices(devices::Effect::FindVendors(search)) => {
+                let vendor = |mac| (mac, "Hon Hai Precision Ind. Co.,Ltd.".to_owned());
+                let vendors = search.macs.into_iter().map(vendor).collect();
+                let found = devices::Found { stamp: Some((1, 0, 0)), vendors };
+                Some(Event::Devices(devices::Event::Searched(Some(found))))
+            }
+            Effect::History(history::Effect::Write(write)) => {
+                let ledger = self.ledger.as_mut()?;
+                let day_of = |quarter| write.day_of(quarter);
+                let failure = |error: ledger::Failure| history::Failure {
+                    is_full: false,
+                    text: error.to_string(),
+                };
+                let written = ledger.write(&write.book, write.quarter, &day_of);
+                let outcome = written.map(|()| ledger.size()).map_err(failure);
+                Some(Event::History(history::Event::Written(outcome)))
+            }
             // Effects without influence on the flow table.
             Effect::Export(_)
-            | Effect::History(_)
+            | Effect::History(history::Effect::Probe(_))
+            | Effect::Devices(devices::Effect::BrowseServices)
             | Effect::Offload(offload::Effect::SaveGeneration | offload::Effect::ReadRules)
             | Effect::Api(_)
             | Effect::Configuration(_)
             | Effect::Cpu(_)
-            | Effect::Devices(_)
             | Effect::Doctor(_)
             | Effect::Ips(_)
             | Effect::Latency(_)
@@ -262,17 +295,33 @@ impl Router {
         }
     }
 
-    /// Calls a method. Returns the CPU time and the bytes of the answer.
-    pub(crate) fn call(&mut self, method: &str, args: &Value) -> Result<[f64; 2], Failure> {
+    /// Calls a method.
+    pub(crate) fn call(&mut self, method: &str, args: &Value) -> Result<Answer, Failure> {
         let args = args.as_object().cloned().unwrap_or_else(Map::new);
         let start = cpu_time();
         let outcome = call(&mut self.core, method, args);
-        let took = cpu_time().saturating_sub(start).as_secs_f64() * 1000.0;
-        let Outcome::Reply(Ok(answer), _) = outcome else {
-            return Err(format!("{method}: {outcome:?}").into());
+        let took = cpu_time().saturating_sub(start);
+        let (answer, reading) = match outcome {
+            Outcome::Reply(Ok(answer), _) => (answer, Duration::ZERO),
+            Outcome::History(mut query) => {
+                let ledger = self.ledger.as_ref().ok_or("no history")?;
+                let start = cpu_time();
+                let events =
+                    ledger.read(&query.span(), |stamp, key, sums| query.add(stamp, key, sums))?;
+                let answer = query.answer(events, ledger.writes())?;
+                (answer, cpu_time().saturating_sub(start))
+            }
+            outcome => return Err(format!("{method}: {outcome:?}").into()),
         };
-        Ok([took, f64::from(u32::try_from(answer.as_bytes().len())?)])
+        Ok(Answer { took, reading, bytes: answer.as_bytes().len() })
     }
+}
+
+/// CPU time of a call in the daemon's loop, and in a thread that reads the history.
+pub(crate) struct Answer {
+    pub(crate) took: Duration,
+    pub(crate) reading: Duration,
+    pub(crate) bytes: usize,
 }
 
 fn applied(job: &Job) -> offload::Event {
@@ -280,30 +329,26 @@ fn applied(job: &Job) -> offload::Event {
     offload::Event::Applied(Ok(if unchanged { Applied::Unchanged } else { Applied::Replaced }))
 }
 
-fn neighbour(address: IpAddr) -> Change {
-    Change::Neighbour(Neighbour {
-        index: 5,
-        address,
-        mac: Some(Mac([2, 0, 0, 0, 1, 10])),
-        state: NeighbourState::Valid,
-    })
+pub(crate) fn neighbour(address: IpAddr, mac: Mac) -> Change {
+    Change::Neighbour(Neighbour { index: 5, address, mac: Some(mac), state: NeighbourState::Valid })
 }
 
 /// Returns the lab's network with the recording's clients behind br-lan.10.
-fn sample_network(copies: u8) -> Vec<Change> {
+fn sample_network(copies: u8, mac_of: fn(u16) -> Mac) -> Vec<Change> {
     let mut changes = lab_network();
     let [Change::Full(all)] = &mut changes[..] else { return changes };
     all.push(route("10.0.0.0", 8, 5, None));
     all.push(route("fd00::", 8, 5, None));
     all.push(route("::", 0, 8, None));
     for copy in 0..copies {
-        // The clients of 100,000 connections in `record::many`.
-        for number in 0..400_u16 {
+        for number in 0..CLIENTS {
             let [high, low] = number.to_be_bytes();
             let v4 = Ipv4Addr::new(10, 10 + copy, high, low.max(1));
             let second = u16::from(copy) << 8 | 0x10;
             let v6 = Ipv6Addr::new(0xfd00, second, 0, 0, 0, 0, 0, number.max(1));
-            all.extend([neighbour(v4.into()), neighbour(v6.into())]);
+            let mac = mac_of(number);
+            all.extend([v4.into(), v6.into()].map(|address| neighbour(address, mac)));
+            all.push(Change::Fdb(FdbEntry { bridge: 4, port: 1, mac, vlan: 10, own: false }));
         }
     }
     changes
