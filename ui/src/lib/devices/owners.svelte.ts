@@ -5,7 +5,7 @@ import { poll } from '../live/poll.svelte';
 import type { App } from '../shell/app.svelte';
 
 /** Interval of the requests; addresses rarely change their device. */
-const OWNERS_MS = 10_000;
+const OWNERS_MS = 30_000;
 
 const macsOf = (devices: readonly Device[]): ReadonlyMap<string, string> =>
   new Map(devices.flatMap(({ addresses, mac }) => addresses.map((each) => [each, mac] as const)));
