@@ -235,15 +235,15 @@ fn one_of_many(id: u32) -> Entry {
 }
 
 #[test]
-fn counters_of_a_hundred_thousand_flows_never_decrease() {
+fn counters_of_many_flows_never_decrease() {
     let mut core = busy();
     let mut values = configuration("flowtable");
     values["main"]["metrics_hosts"] = "100".into();
     core.configuration_read(&values);
-    let all: Vec<Entry> = (0..100_000).map(one_of_many).collect();
+    let all: Vec<Entry> = (0..20_000).map(one_of_many).collect();
     dump(&mut core, 4, &all);
     let before = read(&mut core);
-    assert_eq!(core.conntrack().flows().len(), 100_000);
+    assert_eq!(core.conntrack().flows().len(), all.len());
     // A third of the flows ends with an event, a third ends without one, and a third continues.
     let (third, ends) = (all.len() / 3, all.len() / 3 * 2);
     let ended = all[..third].iter().map(|entry| Event::Destroy(grown(*entry, 2)));

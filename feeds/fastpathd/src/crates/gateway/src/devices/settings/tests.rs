@@ -207,11 +207,9 @@ fn oracle(schedules: &[Schedule], unix: i64, zone: &Zone) -> bool {
     let minutes = (unix + zone.offset(unix)).div_euclid(MINUTE);
     schedules.iter().any(|schedule| {
         let length = (schedule.to - schedule.from - 1).rem_euclid(1440) + 1;
-        (0..length).any(|passed| {
-            let begin = minutes - passed;
-            let weekday = (begin.div_euclid(1440) + 3).rem_euclid(7);
-            begin.rem_euclid(1440) == schedule.from && schedule.days >> weekday & 1 != 0
-        })
+        let passed = (minutes - schedule.from).rem_euclid(1440);
+        let weekday = ((minutes - passed).div_euclid(1440) + 3).rem_euclid(7);
+        passed < length && schedule.days >> weekday & 1 != 0
     })
 }
 
