@@ -168,6 +168,7 @@ fn any_step() -> impl Strategy<Value = Step> {
 }
 
 proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
     #[test]
     fn no_flow_is_on_ebpf_by_older_rules(steps in prop::collection::vec(any_step(), 1..150)) {
         let mut world = World::new();
