@@ -16,6 +16,8 @@ attach() {
 
 attached() { gw nft list table inet fw4 | grep -F "ct helper set"; }
 
+ends_well() { soon 5 ended "$1" && ended_well "$1"; }
+
 control_is_slow() { soon 5 on_path slow/helper --reason helper "$@"; }
 
 # tftp NAME: fetches a file of the ISP.
@@ -28,7 +30,6 @@ tftp() {
 # the client.
 # @each flowtable tcx
 test_tftp_data_is_offloaded_once_a_rule_attaches_the_helper() {
-    local path=flowtable
     helper tftp
     begin isp tftpd "exec dnsmasq --conf-file=/dev/null -k --port=0 --user=root --pid-file=" \
         "--enable-tftp --tftp-root=/tmp/www"
@@ -38,11 +39,10 @@ test_tftp_data_is_offloaded_once_a_rule_attaches_the_helper() {
     attach tftp
     has "rules of fw4" "$(attached)" 'udp dport 69 ct helper set "tftp"'
     engine_at "$1"
-    [ "$1" = flowtable ] || path=ebpf
     tftp "$1"
     # The server answers from another port, so the connection to port 69 expires first.
     control_is_slow --proto udp --text :69
-    soon 10 on_path "$path" --proto udp --host "$ISP_4"
+    soon 10 on_path "$FAST_PATH" --proto udp --host "$ISP_4"
     soon 60 ended "tftp-$1"
     ended_well "tftp-$1"
     peers 'cmp /tmp/www/32.bin /tmp/e2e/tftp.got; rm /tmp/e2e/tftp.got'
@@ -52,21 +52,17 @@ test_tftp_data_is_offloaded_once_a_rule_attaches_the_helper() {
 # @each flowtable
 # @each tcx
 test_rtp_of_a_sip_call_is_offloaded() {
-    local path=flowtable end
+    local end
     helper sip
     attach sip
     engine_at "$1"
-    [ "$1" = flowtable ] || path=ebpf
     peers rm -f /tmp/e2e/sip.end
     begin isp sip-answer "/tmp/e2e/sip answer $ISP_4"
     begin h10 sip-call "/tmp/e2e/sip call $ISP_4"
-    soon 10 on_path "$path" --proto udp --text :5004
+    soon 10 on_path "$FAST_PATH" --proto udp --text :5004
     control_is_slow --proto udp --text :5060
     peers touch /tmp/e2e/sip.end
-    for end in answer call; do
-        soon 5 ended "sip-$end"
-        ended_well "sip-$end"
-    done
+    for end in answer call; do ends_well "sip-$end"; done
     has "packets from the caller" "$(peers cat /tmp/e2e/sip-answer.log)" \
         " from $(wan_address):4000"
     has "packets to the caller" "$(peers cat /tmp/e2e/sip-call.log)" " from $ISP_4:5004"
@@ -76,22 +72,20 @@ test_rtp_of_a_sip_call_is_offloaded() {
 # @each flowtable
 # @each tcx
 test_rtp_of_an_h323_call_is_offloaded() {
-    local path=flowtable end
+    local end
     helper h323
     attach Q.931
     engine_at "$1"
-    [ "$1" = flowtable ] || path=ebpf
     peers rm -f /tmp/e2e/h323.end
     begin isp h323-answer "/tmp/e2e/h323 answer $ISP_4"
     soon 5 peers "ip netns exec isp ss -tln | grep -q :1721"
     begin h10 h323-call "/tmp/e2e/h323 call $ISP_4"
-    soon 10 on_path "$path" --proto udp --text :5006
+    soon 10 on_path "$FAST_PATH" --proto udp --text :5006
     control_is_slow --proto tcp --text :1720
     control_is_slow --proto tcp --text :1721
     peers touch /tmp/e2e/h323.end
     for end in answer call; do
-        soon 5 ended "h323-$end"
-        ended_well "h323-$end"
+        ends_well "h323-$end"
         between "RTP packets at the end that does $end" "$(peers cat "/tmp/e2e/h323-$end.log")" \
             20 100000
     done
@@ -114,8 +108,7 @@ test_gre_of_a_pptp_tunnel_passes_and_stays_slow_with_a_reason() {
     soon 5 passed_gre
     peers touch /tmp/e2e/pptp.end
     for end in answer call; do
-        soon 5 ended "pptp-$end"
-        ended_well "pptp-$end"
+        ends_well "pptp-$end"
         between "GRE packets at the end that does $end" "$(peers cat "/tmp/e2e/pptp-$end.log")" \
             5 10000
     done

@@ -123,14 +123,15 @@ long_flows() {
         "ethertype $outer vlan 100, p 0, ethertype 802.1Q (0x8100), vlan 35, p 0"
 }
 
-# @each 8021ad @core
-# @each 8021q
+# The other core test covers two tags in eBPF.
+# @each 8021ad | flowtable @core
+# @each 8021ad | tcx
+# @each 8021q | flowtable tcx
 test_flows_over_two_tags_are_offloaded() {
     two_tags "$1" static
     says '.links[] | select(.name == "isp.35") | .lower == "isp" and .vlan == 35' topology
-    long_flows flowtable isp.35 "$1"
-    ebpf_at tcx
-    long_flows ebpf isp.35 "$1"
+    engine_at "$2"
+    long_flows "$FAST_PATH" isp.35 "$1"
 }
 
 # The entries of a flowtable have room for two headers.

@@ -19,8 +19,12 @@ END
     [ "$1" = auto ] || soon 5 says ".devices | all(.hook == \"$1\")" ebpf
 }
 
-# engine_at flowtable|auto|tcx: switches to the flowtable, or to ebpf at that hook.
-engine_at() { if [ "$1" = flowtable ]; then use flowtable; else ebpf_at "$1"; fi; }
+# engine_at flowtable|auto|tcx: switches to the flowtable, or to ebpf at that hook. Sets FAST_PATH.
+# shellcheck disable=SC2034 # the tests use it
+engine_at() {
+    FAST_PATH=ebpf
+    if [ "$1" = flowtable ]; then FAST_PATH=flowtable && use flowtable; else ebpf_at "$1"; fi
+}
 
 # exits NAME: prints the packets with that exit reason. The daemon reads them every second.
 exits() { said ".exits[] | select(.exit == \"$1\") | .packets" ebpf; }
