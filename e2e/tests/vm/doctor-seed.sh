@@ -48,16 +48,18 @@ green() {
     [ -z "$now" ] || { echo "$now"; return 1; }
 }
 
+# are_found IDS: succeeds if the doctor finds these problems. SICK is its report.
 are_found() {
     local id now
-    now=" $(ids "$(report)") "
+    SICK=$(report)
+    now=" $(ids "$SICK") "
     for id in $1; do [[ $now == *" $id "* ]] || { echo "$id is not in$now"; return 1; }; done
 }
 
 # found_and_fixed MEASURE: has the doctor fix the slow gateway. Calls `MEASURE before` and `MEASURE
 # after`.
 found_and_fixed() {
-    local sick id said wrong=$OF_SEED
+    local id said wrong=$OF_SEED
     trap '"$LAB/seed" off' EXIT
     # An earlier test may have recreated ports; the daemon checks masks every ten seconds.
     soon 15 well cpu-masks
@@ -69,19 +71,18 @@ found_and_fixed() {
     [ "$(cpus)" -lt 2 ] || wrong+=" $OF_SEVERAL_CPUS"
     # The daemon checks interrupts every ten seconds.
     soon 25 are_found "$wrong"
-    sick=$(report)
     "$1" before
     # Some problems become visible only after others are fixed.
     for id in {1..3}; do
         said=$(gw 'fastpathctl doctor --yes --fix all' 2>&1) || true
         printf '%s\n' "$said"
-        ! poll 20 green >/dev/null || break
+        if poll 20 green >/dev/null; then break; fi
+        [ "$id" != 3 ] || soon 20 green
     done
-    soon 20 green
     soon 20 reaches_both
     "$1" after
     jq '[.findings[] | select(.severity | IN("error", "warning", "advice"))
-        | {id, severity, title, fix: .fix.kind}]' <<<"$sick" >"$RUN/seed.findings"
+        | {id, severity, title, fix: .fix.kind}]' <<<"$SICK" >"$RUN/seed.findings"
 }
 
 nothing() { :; }
