@@ -232,15 +232,25 @@ no_hwsim() {
     soon 5 no_pids hostapd
     gw 'modprobe -r mac80211_hwsim'
 }
+# real_radios NUMBER ENCRYPTION [FILTER]: has radios send both SSIDs, with the edits changed by jq's
+# FILTER, and prepares a station.
+real_radios() {
+    local root
+    hwsim "$1"
+    radios "phy 'phy0'"
+    root=$(session root fastpath)
+    applied "$root" "$(guests "$2" | jq -c "${3-.}")" >/dev/null
+    soon 5 in_vlan phy0-ap1 30
+    gw 'ip netns add station && iw phy phy1 set netns name station'
+    # The number of a device's events is limited, so each test has another device.
+    gw "ip -n station link set wlan1 address 02:01:$(od -An -N4 -tx1 /dev/urandom |
+        sed 's/ //; s/ /:/g')"
+    station_of wlan1
+}
 # clock_at HH:MM:SS: sets the gateway's clock to this time of today, UTC.
 clock_at() {
     jump $(($(gw "date -u -d '$1' +%s") - $(gw date +%s)))
     trap 'no_hwsim; right_clock; synchronised 0' EXIT
-}
-# The number of a device's events is limited, so each test has another device.
-another_device() {
-    gw "ip -n station link set wlan1 address 02:01:$(od -An -N4 -tx1 /dev/urandom |
-        sed 's/ //; s/ /:/g')"
 }
 # schedule SSID FROM TO: switches SSID off from FROM to TO.
 schedule() {
@@ -257,20 +267,13 @@ roamed() {
 
 # @core
 test_a_schedule_switches_an_ssid_off_and_on_at_its_minute() {
-    local root before
-    hwsim 3
+    local before
+    real_radios 3 sae '. + [{config: "wireless", op: "add", type: "wifi-iface", section: "old",
+        values: {device: "radio0", mode: "ap", ssid: "Guests", disabled: "1"}}]'
     # A program that sets the clock clears the kernel's state.
     clock_at 12:00:00
     synchronised 1
-    radios "phy 'phy0'"
-    root=$(session root fastpath)
-    applied "$root" "$(guests sae | jq -c '. + [{config: "wireless", op: "add", type: "wifi-iface",
-        section: "old", values: {device: "radio0", mode: "ap", ssid: "Guests", disabled: "1"}}]')"
-    soon 5 in_vlan phy0-ap1 30
-    gw 'ip netns add station && iw phy phy1 set netns name station
-        ip netns add other && iw phy phy2 set netns name other && ip -n other link set wlan2 up'
-    another_device
-    station_of wlan1
+    gw 'ip netns add other && iw phy phy2 set netns name other && ip -n other link set wlan2 up'
     associate "$KEY"
     gw ip netns exec other iw dev wlan2 connect OpenWrt
     soon 20 associated_with Guests
@@ -299,15 +302,7 @@ test_a_schedule_switches_an_ssid_off_and_on_at_its_minute() {
 said_nothing_of() { ! associated_with "$1"; }
 
 test_a_station_that_changes_access_points_is_an_event() {
-    local root
-    hwsim 2
-    radios "phy 'phy0'"
-    root=$(session root fastpath)
-    applied "$root" "$(guests none)" >/dev/null
-    soon 5 in_vlan phy0-ap1 30
-    gw 'ip netns add station && iw phy phy1 set netns name station'
-    another_device
-    station_of wlan1
+    real_radios 2 none
     station iw dev wlan1 connect OpenWrt
     soon 20 associated_with OpenWrt
     soon 10 roamed "joined phy0-ap0 OpenWrt"
@@ -342,14 +337,7 @@ test_width_and_power_in_use_are_measured() {
 }
 
 test_a_station_gets_a_lease_over_80211() {
-    local root
-    hwsim 2
-    radios "phy 'phy0'"
-    root=$(session root fastpath)
-    applied "$root" "$(guests sae)" >/dev/null
-    soon 5 in_vlan phy0-ap1 30
-    gw 'ip netns add station && iw phy phy1 set netns name station'
-    station_of wlan1
+    real_radios 2 sae
     associate "another key"
     never 8 associated_with Guests
     associate "$KEY"
