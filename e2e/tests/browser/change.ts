@@ -50,6 +50,24 @@ export async function waitConfirmed(page: Page): Promise<void> {
   await expect(changeState(page, 'kept')).toBeVisible({ timeout: CHANGE_MS });
 }
 
+/** Returns the lines of the review. */
+export async function applyDraft(page: Page): Promise<string[]> {
+  const lines = await openReview(page);
+  await apply(page);
+  await waitConfirmed(page);
+  return lines;
+}
+
+/** Undoes a change by its place in the list, the newest first. */
+export async function undoChange(page: Page, at = 0): Promise<void> {
+  await page.getByRole('button', { name: 'Dismiss' }).click();
+  await page.goto('#/system');
+  const change = page.locator('details[data-change]').nth(at);
+  await change.locator('> summary').click();
+  await change.getByRole('button', { name: 'Undo this change' }).click();
+  await applyDraft(page);
+}
+
 /** Answers confirmations with a timeout, so that the change stays pending. */
 export async function withhold(page: Page): Promise<void> {
   await page.route('**/ubus', (route) =>

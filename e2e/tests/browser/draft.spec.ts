@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import type { Page } from '@playwright/test';
-import { apply, diff, openReview, openSetup, review, waitConfirmed } from './change';
+import { apply, applyDraft, diff, openReview, openSetup, review, waitConfirmed } from './change';
 import { core, expect, test } from './fixture';
 
 const screen = async (page: Page, name: string) => {
@@ -80,9 +80,7 @@ test('several changes are undone in one step', async ({ page, router }) => {
   await openSetup(page, 'firewall');
   for (const dest of ['mgmt', 'lan']) {
     await may(page, 'iot', dest).check();
-    await openReview(page);
-    await apply(page);
-    await waitConfirmed(page);
+    await applyDraft(page);
     await page.getByRole('button', { name: 'Dismiss' }).click();
   }
   await screen(page, 'System');

@@ -2,7 +2,7 @@
 import type { Page } from '@playwright/test';
 import { userMode } from '../labs';
 import { violations } from './axe';
-import { apply, openReview, waitConfirmed } from './change';
+import { applyDraft } from './change';
 import { core, expect, open, rowOf, test } from './fixture';
 import { hosts, type Router } from './lab';
 
@@ -97,9 +97,7 @@ test('the hook is chosen in the settings, and the overview shows it', async ({ p
   const hook = page.getByRole('combobox', { name: 'eBPF hook' });
   await hook.selectOption('Generic XDP');
   await expect(hook).toHaveAccessibleDescription(/about a third more CPU/);
-  await openReview(page);
-  await apply(page);
-  await waitConfirmed(page);
+  await applyDraft(page);
   expect(await hooksOf(router)).toEqual(ports.map(() => 'xdp-generic'));
   await page.goto('#/overview');
   await expect(programs(page).locator('[data-hook="xdp-generic"]')).toHaveCount(ports.length);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import type { Page } from '@playwright/test';
-import { apply, CHANGE_MS, openReview, review, waitConfirmed } from './change';
+import { applyDraft, CHANGE_MS, review } from './change';
 import { entry, expect, open, test } from './fixture';
 import { hosts, type Router } from './lab';
 
@@ -25,13 +25,6 @@ const addStore = (router: Router, more = '') =>
       `>>/etc/config/fastpath; ${RELOAD}`,
   );
 
-async function applied(page: Page): Promise<string[]> {
-  const lines = await openReview(page);
-  await apply(page);
-  await waitConfirmed(page);
-  return lines;
-}
-
 test('a collector is added, changed, disabled and removed', async ({ page, router, lan }) => {
   await lan.begin('h10', 'collector', 'exec socat -u UDP-RECV:4739 CREATE:/dev/null');
   await open(page, 'export');
@@ -41,7 +34,7 @@ test('a collector is added, changed, disabled and removed', async ({ page, route
   await form(page, 'store').getByText('Advanced').click();
   await field(page, 'store', 'Active timeout, seconds').fill('5');
   await field(page, 'store', 'Idle timeout, seconds').fill('3');
-  const lines = (await applied(page)).join('\n');
+  const lines = (await applyDraft(page)).join('\n');
   expect(lines).toContain('store.host');
   const written = await configured(router);
   for (const option of ["name 'store'", `host '${hosts.h10}'`, "active_timeout '5'"])
@@ -68,12 +61,12 @@ test('a collector is added, changed, disabled and removed', async ({ page, route
 
   await page.getByRole('button', { name: 'Edit store' }).click();
   await form(page, 'store').getByLabel('Enabled').uncheck();
-  await applied(page);
+  await applyDraft(page);
   await expect(row(page, 'store').locator('[data-state=off]')).toBeVisible({ timeout: CHANGE_MS });
   expect(await exportsOf(router)).toMatchObject([{ name: 'store', state: 'off' }]);
 
   await page.getByRole('button', { name: 'Remove store' }).click();
-  await applied(page);
+  await applyDraft(page);
   await expect(row(page, 'store')).toHaveCount(0);
   expect(await exportsOf(router)).toEqual([]);
 });
@@ -111,7 +104,7 @@ test('an unknown option of a collector is shown and can be removed', async ({ pa
   await expect(unknown).toContainText('This option does not belong to this section.');
   await expect(row(page, 'store').locator('[data-state=unknown]')).toBeVisible();
   await unknown.getByRole('button', { name: 'Remove option hots' }).click();
-  await applied(page);
+  await applyDraft(page);
   expect(await configured(router)).not.toContain('hots');
   await expect(row(page, 'store').locator('[data-state=unknown]')).toHaveCount(0, {
     timeout: CHANGE_MS,
@@ -126,6 +119,6 @@ test('the number of hosts with metrics is set on the page', async ({ page, route
   await number.fill('101');
   await expect(page.getByText('A number from 0 to 100.')).toBeVisible();
   await number.fill('0');
-  await applied(page);
+  await applyDraft(page);
   expect(await configured(router)).toContain("option metrics_hosts '0'");
 });

@@ -1,7 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import type { Page } from '@playwright/test';
 import { violations } from './axe';
-import { apply, cell, openReview, openSetup, waitConfirmed } from './change';
+import {
+  apply,
+  applyDraft,
+  cell,
+  openReview,
+  openSetup,
+  undoChange,
+  waitConfirmed,
+} from './change';
 import { entry, expect, test } from './fixture';
 
 async function newVlan(page: Page, vid: string, name: string, address = ''): Promise<void> {
@@ -139,9 +147,7 @@ test('a pool, a reservation, a name and DNS servers reach the client', async ({
   const resolver = page.getByRole('region', { name: 'DNS', exact: true });
   await resolver.getByLabel('Upstream servers').fill('/away.example/10.10.10.1');
   expect(await violations(page)).toEqual([]);
-  await openReview(page);
-  await apply(page);
-  await waitConfirmed(page);
+  await applyDraft(page);
   await page.getByRole('button', { name: 'Dismiss' }).click();
   await lab.verb('soon', '10', 'h30_port', 'lease');
   const address = () => lab.verb('h30', 'ip -4 -o addr show dev eth0');
@@ -156,9 +162,7 @@ test('a pool, a reservation, a name and DNS servers reach the client', async ({
   await hosts.getByLabel('Name', { exact: true }).fill('printer');
   await hosts.getByLabel('MAC addresses').fill(mac);
   await hosts.getByLabel('IPv4 address').fill('10.10.10.77');
-  await openReview(page);
-  await apply(page);
-  await waitConfirmed(page);
+  await applyDraft(page);
   await lab.verb('soon', '10', 'h30_port', 'lease');
   expect(await address()).toContain('10.10.10.77/24');
   expect(await lab.verb('h30', 'busybox nslookup printer 10.10.10.1 || true')).toContain(
@@ -187,9 +191,7 @@ test('IPTV reaches the port of the box only, and its removal restores the port',
   await expect(cell(page, 'lan3', 40)).toHaveAttribute('data-member', 'u*');
   await expect(cell(page, 'wan.40', 40)).toHaveAttribute('data-member', 'u*');
   expect(await violations(page)).toEqual([]);
-  await openReview(page);
-  await apply(page);
-  await waitConfirmed(page);
+  await applyDraft(page);
   await page.getByRole('button', { name: 'Dismiss' }).click();
   await lab.verb('soon', '30', 'receives', 'h11', '20000');
   expect(await lab.verb('received_by', 'h10')).toBe('0\n');
@@ -197,9 +199,7 @@ test('IPTV reaches the port of the box only, and its removal restores the port',
 
   await page.locator('[data-iptv="40"]').getByRole('button', { name: 'Remove' }).click();
   await expect(cell(page, 'lan3', 10)).toHaveAttribute('data-member', 'u*');
-  await openReview(page);
-  await apply(page);
-  await waitConfirmed(page);
+  await applyDraft(page);
   await expect.poll(() => router.run('bridge vlan show dev lan3')).toMatch(/10 PVID Egress/);
   expect(await file()).toBe(before);
   await lab.verb('television_off');
@@ -287,9 +287,7 @@ test('a resolver is chosen for the packages of encrypted DNS, and undo restores 
     await expect(url).toHaveAttribute('aria-invalid', 'true');
     await https.selectOption('Quad9');
     expect(await violations(page)).toEqual([]);
-    await openReview(page);
-    await apply(page);
-    await waitConfirmed(page);
+    await applyDraft(page);
     await expect
       .poll(() => router.run('cat /run/e2e/doh'))
       .toBe(
@@ -300,9 +298,7 @@ test('a resolver is chosen for the packages of encrypted DNS, and undo restores 
     await page.getByRole('button', { name: 'Dismiss' }).click();
     await panel.getByLabel('DNS over TLS by stubby').selectOption('Quad9');
     await panel.getByLabel('Ask only stubby').check();
-    await openReview(page);
-    await apply(page);
-    await waitConfirmed(page);
+    await applyDraft(page);
     await expect.poll(answer).toContain('192.0.2.54');
     expect(await router.run('cat /etc/config/stubby')).toMatch(
       /'9\.9\.9\.9'[^]*'dns\.quad9\.net'[^]*'2620:fe::9'/,
@@ -310,14 +306,7 @@ test('a resolver is chosen for the packages of encrypted DNS, and undo restores 
 
     // The second one is below the undo of the last one.
     for (const at of [0, 2]) {
-      await page.getByRole('button', { name: 'Dismiss' }).click();
-      await page.goto('#/system');
-      const last = page.locator('details[data-change]').nth(at);
-      await last.locator('> summary').click();
-      await last.getByRole('button', { name: 'Undo this change' }).click();
-      await openReview(page);
-      await apply(page);
-      await waitConfirmed(page);
+      await undoChange(page, at);
     }
     expect(await files()).toBe(before);
   } finally {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { apply, openReview, waitConfirmed } from './change';
+import { applyDraft } from './change';
 import { core, expect, open, passwords, test } from './fixture';
 import { standaloneOnly } from './place';
 import { rpc, sessionOf } from './session';
@@ -64,9 +64,7 @@ test(
       await page.getByRole('textbox', { name: /^New password/ }).fill('correct horse');
       await page.getByRole('button', { name: 'Save', exact: true }).click();
       await expect(page.locator('[data-user="e2e-made"]')).toBeVisible();
-      await openReview(page);
-      await apply(page);
-      await waitConfirmed(page);
+      await applyDraft(page);
       const root = await sessionOf(request, 'root');
       expect((await rpc(request, root, 'file', 'list', STAGED)).result?.[0], 'root').toBe(0);
       const made = await sessionOf(request, 'e2e-made', 'correct horse');
@@ -95,9 +93,7 @@ test(
       await expect(row).toContainText('session');
       await row.getByRole('button', { name: 'Revoke these rights of viewer' }).click();
       await expect(row).not.toContainText('session');
-      await openReview(page);
-      await apply(page);
-      await waitConfirmed(page);
+      await applyDraft(page);
       expect(await list()).toMatchObject(REFUSED);
     } finally {
       await router.run('cp /tmp/rpcd.e2e /etc/config/rpcd');

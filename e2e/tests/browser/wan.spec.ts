@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import type { Page } from '@playwright/test';
 import { violations } from './axe';
-import { apply, openReview, openSetup, waitConfirmed } from './change';
+import { apply, applyDraft, openReview, openSetup, undoChange, waitConfirmed } from './change';
 import { core, expect, test } from './fixture';
 import { hosts } from './lab';
 
@@ -86,9 +86,7 @@ test('baby jumbo frames raise the MTU of port, VLAN and session', async ({ page,
   await openSetup(page, 'wan');
   await page.getByLabel(/^Full-size packets over PPPoE/).check();
   await expect(page.getByRole('textbox', { name: 'MTU', exact: true })).toHaveValue('1500');
-  await openReview(page);
-  await apply(page);
-  await waitConfirmed(page);
+  await applyDraft(page);
   expect(await router.run('cat /sys/class/net/wan/mtu /sys/class/net/wan.35/mtu')).toBe(
     '1508\n1508\n',
   );
@@ -130,9 +128,7 @@ test('a second WAN and mwan3 are one draft, which undo takes back', async ({
     await expect(row('wan')).toContainText(/Connected.*default route.*\d+, \d+ on the fast path/s);
     await lines.getByRole('button', { name: 'Prepare mwan3' }).click();
     expect(await violations(page)).toEqual([]);
-    await openReview(page);
-    await apply(page);
-    await waitConfirmed(page);
+    await applyDraft(page);
     await expect(row('wan2')).toContainText('standby');
     expect(await router.run('ip -br link show wan.50')).toContain('wan.50@wan');
     const mwan3 = await router.run('cat /etc/config/mwan3');
@@ -140,14 +136,7 @@ test('a second WAN and mwan3 are one draft, which undo takes back', async ({
     expect(mwan3).toMatch(/'failover'[^]*list use_member 'wan_m1'\n\tlist use_member 'wan2_m2'/);
     expect(mwan3).toMatch(/'default_rule_v4'[^]*option use_policy 'failover'/);
 
-    await page.getByRole('button', { name: 'Dismiss' }).click();
-    await page.goto('#/system');
-    const last = page.locator('details[data-change]').first();
-    await last.locator('> summary').click();
-    await last.getByRole('button', { name: 'Undo this change' }).click();
-    await openReview(page);
-    await apply(page);
-    await waitConfirmed(page);
+    await undoChange(page);
     expect(await files()).toBe(before);
   } finally {
     await router.run('rm -f /etc/config/mwan3');

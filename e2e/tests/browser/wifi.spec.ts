@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import type { Page } from '@playwright/test';
 import { violations } from './axe';
-import { apply, cell, openReview, openSetup, waitConfirmed } from './change';
+import { apply, applyDraft, cell, openReview, openSetup, waitConfirmed } from './change';
 import { expect, test } from './fixture';
 
 /** Two radios without a phy, as after OpenWrt's first boot: disabled, with open networks. */
@@ -118,9 +118,7 @@ test('the wizard sets up Wi-Fi with guests in their VLAN', async ({ page, router
   await expect(page.getByLabel('Guest network name')).toHaveValue('Home guests');
   await next();
   await next();
-  await openReview(page);
-  await apply(page);
-  await waitConfirmed(page);
+  await applyDraft(page);
   const vlan = (device: string) => router.run(`bridge vlan show dev ${device}`);
   await expect.poll(() => vlan('phy0-ap0')).toMatch(/10 PVID Egress Untagged/);
   for (const guests of ['phy0-ap1', 'phy1-ap1']) {
