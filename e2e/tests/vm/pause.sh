@@ -69,6 +69,23 @@ test_a_pause_stops_an_offloaded_flow_beside_suricata_with() {
     others_continue
 }
 
+# The flow of h10 waits for Suricata's verdicts; the other one is offloaded.
+# @each inspecting @long
+# @each always-inspected @long
+test_a_pause_stops_a_flow_that_is() {
+    local of=inspect
+    [ "$1" = inspecting ] || of=always
+    REVOKED_PATH=inspect/$1
+    carried flowtable "$(inspection $of | sed "s/budget_bytes '5000'/budget_bytes '0'/")"
+    pause
+    ended_in_time
+    silent
+    resume
+    answered
+    soon 30 on_the_fast_path "$REVOKED"
+    others_continue
+}
+
 new_addresses() {
     peers "ip -n h10 address add 10.10.10.99/24 dev eth0
         ip -n h10 address add 2001:db8:10::99/64 dev eth0 nodad"

@@ -91,7 +91,14 @@ END
     [ "$ENGINE" != ebpf-auto ] || soon 15 says '.devices | all(.hook == "xdp")' ebpf
 }
 
-on_the_fast_path() { on_path "${ENGINE%%-*}" --proto udp --text ":$1"; }
+# Path of the flow that the change affects, if not that of the engine.
+REVOKED_PATH=
+
+on_the_fast_path() {
+    local path=${ENGINE%%-*}
+    [ "$1" != "$REVOKED" ] || path=${REVOKED_PATH:-$path}
+    on_path "$path" --proto udp --text ":$1"
+}
 
 # Additional command that cleans up after the test.
 AFTERWARDS=:
@@ -133,7 +140,7 @@ END
     soon 15 on_the_fast_path "$REVOKED"
     soon 15 on_the_fast_path "$OTHER"
     # The stack's counters must confirm the reported path.
-    until_still 5 slowly revoked
+    [ -n "$REVOKED_PATH" ] || until_still 5 slowly revoked
     until_still 5 slowly other
     SLOW_OTHER=$(slowly other)
 }
