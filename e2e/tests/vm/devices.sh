@@ -104,12 +104,17 @@ wan_bytes() {
         awk '{ print $1 + $3 - 22 * ($2 + $4) }'
 }
 
+# with ENGINE|inspection: puts the engine in force, or Suricata inline, which inspects the first MiB
+# of each flow.
+with() { if [ "$1" = inspection ]; then protect_inline; else use "$1"; fi; }
+
 # The hosts download different amounts over IPv4 and IPv6.
 # @each flowtable
 # @each ebpf
+# @each inspection @long
 test_thirty_devices_of_two_vlans_with() {
     local before wan grown
-    use "$1"
+    with "$1"
     trap 'no_crowd; merging on' EXIT
     merging off
     crowd
@@ -148,13 +153,8 @@ down_of() { said ".devices[] | select(.mac == \"$CROWD:$1\") | .down_bytes" devi
 test_bytes_of_devices_are_those_of_the_hosts_with() {
     local host url bytes own least=0.5
     declare -A bytes own
-    if [ "$1" = inspection ]; then
-        # The first MiB of each flow is inspected.
-        least=0.2
-        protect_inline
-    else
-        use "$1"
-    fi
+    with "$1"
+    [ "$1" != inspection ] || least=0.2
     trap 'merging on' EXIT
     merging off
     soon 20 h10 "curl -gsS -o /dev/null http://$H20_4/"
