@@ -20,7 +20,7 @@ as_documented() {
 }
 
 # Users of processes other than root, in the order of the columns.
-USERS="fastpath fastpath-rules suricata nobody"
+USERS="fastpath fastpath-rules fastpath-notify suricata nobody"
 
 # as_user NAME: prints a command prefix that gives a program the groups and capabilities of that
 # user's service, as set by procd and ujail.
