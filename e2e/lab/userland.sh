@@ -80,10 +80,14 @@ add_packages() {
     rm -rf "$root/usr/lib/lab" "$root/tmp/lock" "$IMAGES/stage.bin" "$IMAGES/stage.build"
 }
 
+# add_limits: adds OpenWrt's values, and those that kmod-br-netfilter installs.
 add_limits() {
     cat >"$1/etc/sysctl.d/90-lab.conf" <<'END'
 net.netfilter.nf_conntrack_tcp_timeout_established=7440
 kernel.kptr_restrict=1
+net.bridge.bridge-nf-call-arptables=0
+net.bridge.bridge-nf-call-ip6tables=0
+net.bridge.bridge-nf-call-iptables=0
 END
 }
 
