@@ -96,9 +96,9 @@ impl<'a> Package<'a> {
     /// Records the errors of a section, and warns of options that were not read.
     pub fn close(&mut self, section: Section<'a>) {
         let index = section.index();
-        let warnings = match section.unused.clone() {
-            Some(problem) => vec![problem],
-            None => section.left_over(),
+        let warnings = match section.unused.as_slice() {
+            [] => section.left_over(),
+            unused => unused.to_vec(),
         };
         self.warnings.extend(warnings.into_iter().map(|problem| (index, problem)));
         self.errors.extend(section.errors.into_iter().map(|problem| (index, problem)));

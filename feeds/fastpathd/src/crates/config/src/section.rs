@@ -42,7 +42,8 @@ pub struct Section<'a> {
     options: &'a Map<String, Value>,
     asked: BTreeSet<&'static str>,
     pub(crate) errors: Vec<Problem>,
-    pub(crate) unused: Option<Problem>,
+    /// Why the section is ignored; empty if it is used.
+    pub(crate) unused: Vec<Problem>,
 }
 
 impl<'a> Section<'a> {
@@ -61,7 +62,7 @@ impl<'a> Section<'a> {
             options,
             asked: BTreeSet::new(),
             errors: Vec::new(),
-            unused: None,
+            unused: Vec::new(),
         }
     }
 
@@ -106,7 +107,12 @@ impl<'a> Section<'a> {
 
     /// Ignores the whole section with a warning. The rest of the package remains in use.
     pub fn leave_out(&mut self, option: &str, value: &str, fault: Fault) {
-        self.unused = Some(self.problem(option, value, fault));
+        self.unused.push(self.problem(option, value, fault));
+    }
+
+    /// Ignores the whole section if it has errors, which become warnings.
+    pub fn leave_out_if_bad(&mut self) {
+        self.unused.append(&mut self.errors);
     }
 
     /// Returns the text of an option. `None` if the option is missing or empty.

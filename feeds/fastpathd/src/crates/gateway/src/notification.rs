@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Checks sections `notification`, which package fastpath-notify uses. A misspelt option is an
-//! error, because the owner would not be told.
+//! Checks sections `notification`, which package fastpath-notify uses. A bad section is ignored,
+//! because the daemon does not need it. A misspelt option makes a section bad, because the owner
+//! would not be told.
 
 use std::collections::BTreeSet;
 
 use config::{Fault, Package, Section, switch};
 
+pub(crate) const TYPE: &str = "notification";
 const MAX_SECTIONS: usize = 8;
 const MAX_MAIL_LEN: usize = 254;
 const MAX_TOKEN_LEN: usize = 1000;
@@ -14,7 +16,7 @@ const EVENTS: [&str; 5] = ["device", "quota", "line", "update", "alert"];
 
 pub(crate) fn check(package: &mut Package<'_>) {
     let mut names = BTreeSet::new();
-    for (place, mut section) in package.take("notification").into_iter().enumerate() {
+    for (place, mut section) in package.take(TYPE).into_iter().enumerate() {
         if place == MAX_SECTIONS {
             section.error("", "", Fault::TooManySections { most: MAX_SECTIONS });
         }
@@ -26,6 +28,7 @@ pub(crate) fn check(package: &mut Package<'_>) {
         }
         check_section(&mut section);
         section.refuse_left_over();
+        section.leave_out_if_bad();
         package.close(section);
     }
 }
@@ -90,7 +93,7 @@ mod tests {
         let values = json!({"phone": section});
         let mut package = Package::new(&values).unwrap();
         check(&mut package);
-        let problems = package.finish().err().map_or(Vec::new(), |error| error.problems);
+        let problems = package.finish().unwrap();
         problems.iter().map(|one| format!("{} {}", one.option, one.fault.code())).collect()
     }
 
@@ -133,5 +136,23 @@ mod tests {
             let options = json!({"url": "https://x/", option: value});
             assert_eq!(faults(&options), [format!("{option} {code}")], "{value}");
         }
+    }
+
+    /// A router boots with its engine, exporters and pauses.
+    #[test]
+    fn a_bad_receiver_is_ignored_and_reported() {
+        let mut core = crate::fixture::core();
+        let values = json!({
+            "main": {".type": "fastpath", ".name": "main", "engine": "off"},
+            "phone": {".type": "notification", ".name": "phone", "token": "geheim"},
+        });
+        core.configuration_read(&values);
+        assert_eq!(core.configuration().error(), "");
+        let report = crate::configuration::FileReport::of(&values);
+        let problems = serde_json::to_value(&report.problems).unwrap();
+        assert_eq!(problems[0]["section"], "phone");
+        assert_eq!(problems[0]["code"], "url-or-mail");
+        assert_eq!(report.problems.len(), 1);
+        assert!(!problems.to_string().contains("geheim"));
     }
 }

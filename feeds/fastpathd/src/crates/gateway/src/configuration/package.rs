@@ -80,8 +80,11 @@ impl Problem {
 
     /// Returns the `warnings` about ignored sections.
     pub(crate) fn of_sections(warnings: &[config::Problem], values: &Value) -> Vec<Self> {
-        let unused = |warning: &&config::Problem| *warning.fault == config::Fault::RedisRemoved;
-        warnings.iter().filter(unused).map(|warning| Self::of(warning, values)).collect()
+        let is_unused = |problem: &Self| {
+            problem.code == config::Fault::RedisRemoved.code()
+                || values[&problem.section][".type"] == crate::notification::TYPE
+        };
+        warnings.iter().map(|warning| Self::of(warning, values)).filter(is_unused).collect()
     }
 
     #[must_use]
