@@ -76,8 +76,10 @@ notify_says() { says ".receivers[0] | .name == \"hook\" and ($1)" notifications;
 notify_ends() {
     no_receiver
     cp_config_back
-    gw '/etc/init.d/fastpath-notify reload
-        rm -rf /run/e2e/notify.* /etc/fastpath/notify/* /var/run/fastpath-notify/state/*'
+    gw /etc/init.d/fastpath-notify reload
+    # procd does not wait for a service to end, which then saves its cursors.
+    soon 10 gw '! pgrep -f "/[n]otify.sh "'
+    gw 'rm -rf /run/e2e/notify.* /etc/fastpath/notify/* /var/run/fastpath-notify/state/*'
 }
 
 # delivered KIND…: succeeds if the receiver has accepted these events in this order, each once.
@@ -192,5 +194,5 @@ SCRIPT
     soon 20 notify_says '.test == "ok"'
     has "the mail" "$(gw cat /var/run/fastpath-notify/state/mail)" "-oi owner@example.org
 To: owner@example.org
-Subject: gateway: 1 event"
+Subject: $(gw uname -n): 1 event"
 }
