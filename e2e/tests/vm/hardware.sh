@@ -159,6 +159,27 @@ test_a_reset_of_the_switch_ends_no_connection() {
     soon 10 in_switch "$port" $((before + 100))
 }
 
+# The first pause, so no section names the device. The kernel removes flows from hardware once a
+# second, and a removal takes up to two more.
+# @long
+test_a_pause_stops_a_flow_in_hardware() {
+    local mac port before
+    mac=$(h10 cat /sys/class/net/eth0/address)
+    hardware_on
+    at_the_end "gw fastpathctl forget $mac; hardware_off; cp_config_back"
+    port=$(fresh_port)
+    download h10 "$port" "$ISP_4" 100k
+    soon 15 on_path hardware --proto tcp --text "$port"
+    soon 10 in_switch "$port" 50
+    gw fastpathctl pause "$mac"
+    until_still 5 of_switch packets "$port"
+    before=$(h10 cat /sys/class/net/eth0/statistics/rx_bytes)
+    never 3 received_more "$before" 20000
+    gw fastpathctl resume "$mac"
+    soon 10 h10 "curl -gsS -m 5 -o /dev/null http://$ISP_4/"
+}
+received_more() { [ "$(h10 cat /sys/class/net/eth0/statistics/rx_bytes)" -gt $(($1 + $2)) ]; }
+
 in_flowtable() { [ "$(newest --proto tcp --text "$1" | jq -r .path)" = flowtable ]; }
 
 test_the_switch_can_vanish_under_load() {
