@@ -48,7 +48,7 @@ pub(crate) fn sets(plan: &Plan) -> String {
             text.push_str("\t}\n\n");
         }
     };
-    if plan.paused.is_some() {
+    if plan.can_pause() {
         declare(&PAUSED, "not forwarded");
     }
     if plan.has_limits() {

@@ -118,6 +118,12 @@ impl Plan {
             || self.has_limits()
     }
 
+    /// Returns whether the table has the sets of paused hosts. Linux 6.12 removes a table without
+    /// the flows that drivers hold for it, so with hardware offload a pause must not need another.
+    pub(crate) fn can_pause(&self) -> bool {
+        self.paused.is_some() || self.hardware && self.has_flowtable()
+    }
+
     /// Returns the mark bits of connections that have passed the rules, by direction. `None` unless
     /// the engine is eBPF.
     #[must_use]

@@ -98,7 +98,7 @@ pub(crate) fn counters(plan: &Plan) -> Vec<(&'static str, &'static str)> {
 /// Returns all chains in the order in which packets pass them.
 pub(crate) fn chains(plan: &Plan) -> Vec<Chain> {
     let mut chains = guard::chains(plan);
-    if plan.paused.is_some() {
+    if plan.can_pause() {
         chains.push(paused::chain());
     }
     if plan.protection.blocks.is_some() {

@@ -81,6 +81,23 @@ fn sets() -> Vec<String> {
     expected
 }
 
+/// Returns the sets and the chain of paused hosts.
+fn pauses() -> [Vec<String>; 2] {
+    let mut sets = Vec::new();
+    for (name, kind) in [("", "ether"), ("4", "ipv4"), ("6", "ipv6")] {
+        sets.extend([format!("set paused{name} {{"), format!("type {kind}_addr")]);
+        sets.extend(["comment \"\"", "}"].map(str::to_owned));
+    }
+    let base = "type filter hook forward priority filter - 5";
+    let mut chain =
+        ["chain paused {", "comment \"\"", base, "policy accept"].map(str::to_owned).to_vec();
+    for end in ["ether saddr @", "ip saddr @4", "ip daddr @4", "ip6 saddr @6", "ip6 daddr @6"] {
+        chain.push(format!("{} drop comment \"\"", end.replace('@', "@paused")));
+    }
+    chain.push("}".into());
+    [sets, chain]
+}
+
 /// Returns the matches of the rules for a switch that is off, without names.
 fn switched_off(one: TrafficType) -> &'static [&'static str] {
     match one {
@@ -104,6 +121,8 @@ fn assert_harmless(plan: &Plan) {
     }
     let devices = vec!["\"\""; plan.devices.len()].join(" , ");
     let mut expected = vec!["table inet fastpath {".to_owned(), "comment \"\"".to_owned()];
+    let [pause_sets, pause_chain] = if plan.hardware { pauses() } else { Default::default() };
+    expected.extend(pause_sets);
     expected.extend(sets());
     expected.extend([
         "flowtable ft {".to_owned(),
@@ -119,7 +138,9 @@ fn assert_harmless(plan: &Plan) {
             "ct {way} {ip} saddr . ct {way} proto-src . ct {way} {ip} daddr . ct {way} proto-dst"
         )
     };
-    expected.extend(["}", "chain ended {", "comment \"\""].map(str::to_owned));
+    expected.push("}".into());
+    expected.extend(pause_chain);
+    expected.extend(["chain ended {", "comment \"\""].map(str::to_owned));
     for (family, ip, number) in [("ipv4", "ip", 4), ("ipv6", "ip6", 6)] {
         let note = |of: &str, tuple: &str| {
             let of = format!("meta l4proto tcp {of}");

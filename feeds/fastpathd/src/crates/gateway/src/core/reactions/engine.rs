@@ -41,7 +41,7 @@ impl Core {
         plan.packet_chains = self.offload.packet_chains(&plan, topology);
         plan.unread = plan.engine != Engine::Off && self.offload.rules_unread();
         plan.ipsec = self.sys.machine().ipsec;
-        plan.paused = self.paused_rules(plan.engine);
+        plan.paused = self.devices.paused().cloned();
         plan.hosts = self.devices.host_rules().to_vec();
         address(&mut plan, topology);
         if plan.has_flowtable() {

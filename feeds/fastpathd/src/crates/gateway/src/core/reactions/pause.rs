@@ -2,7 +2,6 @@
 //! Pauses devices: plans rules that drop their packets, then ends their connections, because
 //! packets of offloaded flows meet no rule. Plans limits and inspection of devices.
 
-use model::Engine;
 use ruleset::Paused;
 
 use crate::conntrack;
@@ -22,19 +21,11 @@ impl Core {
         let scheduled = self.devices.schedules_ssids();
         let switch = off.and_then(|off| self.devices.ssids.second(&off, scheduled, self.now.mono));
         let switch = switch.map(|off| network::Effect::SwitchSsids(off).into());
-        let same = planned.map_or(self.devices.paused().is_none(), |plan| {
-            plan.paused == self.paused_rules(plan.engine)
-        }) && planned.map_or(&[][..], |plan| &plan.hosts) == self.devices.host_rules();
+        let same = planned.and_then(|plan| plan.paused.as_ref()) == self.devices.paused()
+            && planned.map_or(&[][..], |plan| &plan.hosts) == self.devices.host_rules();
         let mut effects = if same { Vec::new() } else { self.replan() };
         effects.extend(switch);
         effects
-    }
-
-    /// With hardware offload, the sets for paused devices always exist: Linux 6.12 removes a table
-    /// without the flows that drivers hold for it, so a pause must not need another table.
-    pub(crate) fn paused_rules(&self, engine: Engine) -> Option<Paused> {
-        let always = (engine == Engine::FlowtableHw).then(Paused::default);
-        self.devices.paused().cloned().or(always)
     }
 
     pub(crate) fn paused_in_force(&self) -> Option<&Paused> {
