@@ -48,22 +48,28 @@ agrees() {
 # Bytes of MACs, which the daemon does not know from an earlier run.
 CROWD=$(printf 06:00:%02x:%02x:%02x $((RANDOM % 256)) $((RANDOM % 256)) $((RANDOM % 256)))
 
+# JOIN: shell code for the peers. `join NUMBER HOST VLAN` attaches a host of the crowd to the link
+# of HOST instead of its former one, with addresses of this VLAN.
+JOIN='
+join() {
+    local link=eth0 words
+    [ "$2" != h20 ] || link=eth0.20
+    ip -n e2e$1 link del eth0 2>/dev/null
+    ip -n $2 link add crowd$1 link $link address $(printf $CROWD:%02x $1) type macvlan mode bridge
+    ip -n $2 link set crowd$1 netns e2e$1 name eth0
+    for words in "link set lo up" "link set eth0 up" "addr add 10.10.$3.$((AT + $1))/24 dev eth0" \
+        "addr add 2001:db8:$3::$((AT + $1))/64 dev eth0 nodad" \
+        "route add default via 10.10.$3.1" "route add default via 2001:db8:$3::1"; do
+        echo "$words"
+    done | ip -n e2e$1 -b -
+}
+'
+
 # crowd: adds 30 hosts with random MACs to both VLANs, each in a namespace of its own.
 crowd() {
-    peers "CROWD=$CROWD AT=$AT"'
-    for i in $(seq 30); do
-        host=h10 vlan=10 link=eth0
-        [ $((i % 2)) = 0 ] || { host=h20 vlan=20 link=eth0.20; }
+    peers "CROWD=$CROWD AT=$AT$JOIN"'for i in $(seq 30); do
         ip netns add e2e$i
-        ip -n $host link add crowd$i link $link address $(printf $CROWD:%02x $i) \
-            type macvlan mode bridge
-        ip -n $host link set crowd$i netns e2e$i name eth0
-        for words in "link set lo up" "link set eth0 up" \
-            "addr add 10.10.$vlan.$((AT + i))/24 dev eth0" \
-            "addr add 2001:db8:$vlan::$((AT + i))/64 dev eth0 nodad" \
-            "route add default via 10.10.$vlan.1" "route add default via 2001:db8:$vlan::1"; do
-            echo "$words"
-        done | ip -n e2e$i -b -
+        if [ $((i % 2)) = 0 ]; then join $i h10 10; else join $i h20 20; fi
     done'
 }
 
@@ -143,16 +149,44 @@ test_thirty_devices_of_two_vlans_with() {
     wan=$(($(wan_bytes) - wan))
     between "bytes of devices, bytes of the WAN" "$(jq -n "$grown / $wan")" 0.995 1.005
     note "$grown bytes, $wan at the WAN"
+    changes_of_the_crowd
+}
+
+# changes_of_the_crowd: another MAC, an address that moves to another host when its lease has
+# expired, and another VLAN.
+changes_of_the_crowd() {
+    local before address=10.10.20.$((AT + 1))
     # Another MAC is another device; the former one keeps its bytes.
     before=$(down_of 01)
     peers "ip -n e2e1 link set eth0 address $CROWD:ff
         ip netns exec e2e1 curl -sS -o /dev/null http://203.0.113.1/"
-    gw "echo '1999999999 $CROWD:ff 10.10.20.$((AT + 1)) phone *' >>/tmp/dhcp.leases"
-    soon 10 says "any(.devices[]; .mac == \"$CROWD:ff\" and .name == \"phone\" and
-        .down_bytes > 0 and (.addresses | index(\"10.10.20.$((AT + 1))\")))" devices
+    gw "echo '1999999999 $CROWD:ff $address phone *' >>/tmp/dhcp.leases"
+    soon 10 member ff '.name == "phone" and .down_bytes > 0'
+    soon 10 member ff "(.addresses | index(\"$address\"))"
     same "bytes of the former MAC" "$(down_of 01)" "$before"
+    # The next owner announces the address by an ARP request.
+    gw "sed -i /$CROWD:ff/d /tmp/dhcp.leases"
+    peers "ip -n e2e1 link set eth0 down; ip -n e2e3 addr add $address/24 dev eth0
+        ip -n e2e3 neigh flush dev eth0
+        ip netns exec e2e3 ping -c 1 -W 5 -I $address 10.10.20.1 >/dev/null"
+    soon 20 member 03 "(.addresses | index(\"$address\"))"
+    soon 10 member ff ".name == \"\" and (.addresses | index(\"$address\") | not)"
+    before=$(down_of ff)
+    peers "ip netns exec e2e3 curl -sS --interface $address -o /dev/null http://203.0.113.1/1.bin"
+    soon 10 member 03 '.down_bytes > 1500000'
+    same "bytes of the former owner" "$(down_of ff)" "$before"
+    before=$(down_of 02)
+    peers "CROWD=$CROWD AT=$AT$JOIN"'join 2 h20 20
+        ip netns exec e2e2 curl -sS -o /dev/null http://203.0.113.1/1.bin'
+    soon 20 member 02 ".vlan == 20 and .port == \"lan2\" and .down_bytes > $before + 1048576"
+    same "devices" "$(said "[.devices[] | select(.mac | startswith(\"$CROWD\"))] |
+        length" devices)" 31
 }
 
+# member BYTE FILTER: succeeds if one device of the crowd has this last byte, and the filter holds.
+member() {
+    says "[.devices[] | select(.mac == \"$CROWD:$1\")] | length == 1 and (.[0] | $2)" devices
+}
 down_of() { said ".devices[] | select(.mac == \"$CROWD:$1\") | .down_bytes" devices; }
 
 # Two hosts download over IPv4 and IPv6, one of them from the other.
