@@ -58,44 +58,36 @@ fn statements(script: &str) -> Vec<String> {
     texts.filter(|text| !text.is_empty()).collect()
 }
 
+fn lines(text: &str) -> Vec<String> {
+    text.lines().map(str::to_owned).collect()
+}
+
 fn sets() -> Vec<String> {
-    let mut expected = Vec::new();
-    for name in ["passed_original", "passed_reply"] {
-        expected.push(format!("set {name} {{"));
-        let body = ["typeof ct id", "size 8192", "flags dynamic,timeout", "timeout 2s"];
-        expected.extend(body.map(str::to_owned));
-        expected.extend(["comment \"\"", "}"].map(str::to_owned));
-    }
-    for name in ["missed_original", "missed_reply"] {
-        expected.push(format!("set {name} {{"));
-        let body = ["typeof ct id", "size 8192", "flags dynamic,timeout", "timeout 40s", "counter"];
-        expected.extend(body.map(str::to_owned));
-        expected.extend(["comment \"\"", "}"].map(str::to_owned));
-    }
-    for (name, ip) in [("ended_4", "ip"), ("ended_6", "ip6")] {
-        expected.push(format!("set {name} {{"));
-        expected.push(format!("typeof {ip} saddr . tcp sport . {ip} daddr . tcp dport"));
-        expected.extend(["size 8192", "flags dynamic,timeout", "timeout 3s"].map(str::to_owned));
-        expected.extend(["comment \"\"", "}"].map(str::to_owned));
-    }
-    expected
+    let set = |name: &str, of: &str, rest: &str| {
+        let head = format!("set {name} {{\ntypeof {of}\nsize 8192\nflags dynamic,timeout\n");
+        lines(&format!("{head}timeout {rest}\ncomment \"\"\n}}"))
+    };
+    let tuple = |ip: &str| format!("{ip} saddr . tcp sport . {ip} daddr . tcp dport");
+    let sets = [
+        set("passed_original", "ct id", "2s"),
+        set("passed_reply", "ct id", "2s"),
+        set("missed_original", "ct id", "40s\ncounter"),
+        set("missed_reply", "ct id", "40s\ncounter"),
+        set("ended_4", &tuple("ip"), "3s"),
+        set("ended_6", &tuple("ip6"), "3s"),
+    ];
+    sets.concat()
 }
 
 /// Returns the sets and the chain of paused hosts.
 fn pauses() -> [Vec<String>; 2] {
-    let mut sets = Vec::new();
-    for (name, kind) in [("", "ether"), ("4", "ipv4"), ("6", "ipv6")] {
-        sets.extend([format!("set paused{name} {{"), format!("type {kind}_addr")]);
-        sets.extend(["comment \"\"", "}"].map(str::to_owned));
-    }
-    let base = "type filter hook forward priority filter - 5";
-    let mut chain =
-        ["chain paused {", "comment \"\"", base, "policy accept"].map(str::to_owned).to_vec();
-    for end in ["ether saddr @", "ip saddr @4", "ip daddr @4", "ip6 saddr @6", "ip6 daddr @6"] {
-        chain.push(format!("{} drop comment \"\"", end.replace('@', "@paused")));
-    }
-    chain.push("}".into());
-    [sets, chain]
+    let set = |(name, kind)| format!("set paused{name} {{\ntype {kind}_addr\ncomment \"\"\n}}\n");
+    let sets = [("", "ether"), ("4", "ipv4"), ("6", "ipv6")].map(set).concat();
+    let ends = ["ether saddr @", "ip saddr @4", "ip daddr @4", "ip6 saddr @6", "ip6 daddr @6"];
+    let rule = |end: &str| format!("{} drop comment \"\"\n", end.replace('@', "@paused"));
+    let head = "chain paused {\ncomment \"\"\ntype filter hook forward priority filter - 5\n";
+    let chain = format!("{head}policy accept\n{}}}", ends.map(rule).concat());
+    [lines(&sets), lines(&chain)]
 }
 
 /// Returns the matches of the rules for a switch that is off, without names.
