@@ -111,8 +111,8 @@ wan_bytes() {
 }
 
 # with ENGINE|inspection: puts the engine in force, or Suricata inline, which inspects the first MiB
-# of each flow. Sets AT, the number before the first host's address: an address that moves to another
-# MAC renews the flowtable, and the kernel then drops the packets that wait for Suricata.
+# of each flow. Sets AT, the number before the first host's address. An address that moves to
+# another MAC renews the flowtable, and the kernel then drops the packets that wait for Suricata.
 with() {
     case $1 in
         flowtable) AT=100 ;;
